@@ -1,4 +1,4 @@
-// Maxima of windows where the inner axis is whole blocks (16 bytes): an invocation owns a block of
+// Maxima of windows with an inner axis of whole blocks (16 bytes): an invocation owns a block of
 // results, reads blocks and writes it. The CPU kernel is in src/pool/cpu/.
 import package::common::block::{Acc, BLOCK, acc_add_with, acc_pack};
 import package::common::divide::quotient;

@@ -1,6 +1,6 @@
 // A box of windows that share elements, a tile: a workgroup loads the elements that these cover
-// once, into workgroup memory. What is made of the windows is the kernel's: pool/tile and
-// gradient/tile. There is no inner axis. The same in Rust is src/pool/tile.rs.
+// once, into workgroup memory. The kernels pool/tile and gradient/tile use them. There is no inner
+// axis. The same in Rust is src/pool/tile.rs.
 import package::common::block::{Acc, BLOCK, acc_add, acc_keys};
 import package::common::divide::quotient;
 import package::common::invocation::Invocation;
@@ -12,11 +12,11 @@ import generated::{KEYS, WORKGROUP, params};
 // The keys that the tile covers, row by row.
 var<workgroup> keys: array<Key, KEYS>;
 
-// Where a tile is.
+// The place of a tile.
 struct Tile {
     // The number of its first window along each axis.
     window: vec3<u32>,
-    // The place of its first element along each axis, which may lie in the padding.
+    // The place of its first element along each axis, which may be in the padding.
     first: vec3<i32>,
     // The source's element 0 of all three axes, and the place along the outer axis.
     origin: u32,
@@ -26,7 +26,7 @@ struct Tile {
 // A block of a row.
 struct Piece {
     words: vec4<u32>,
-    // Where its first element is in the row that the tile covers, and where the row begins.
+    // Its first element in the row that the tile covers, and the start of the row.
     column: i32,
     row: u32,
     // The columns that it has keys of.
@@ -34,7 +34,7 @@ struct Piece {
     end: i32,
 }
 
-// Where a tile is along each axis, and last the place along the outer axis.
+// The place of a tile along each axis, and last the place along the outer axis.
 fn tile_number(group: u32) -> vec4<u32> {
     let rest1 = quotient(group, params.tiles.by_tiles2);
     let rest0 = quotient(rest1, params.tiles.by_tiles1);
@@ -68,7 +68,7 @@ fn is_wanted(tile: Tile) -> bool {
     return tile.outer < params.windows.outputs / plane;
 }
 
-// Whether not all that a tile covers are elements.
+// Whether the tile covers padding.
 fn touches_padding(tile: Tile) -> bool {
     let last = tile.first + vec3<i32>(params.tiles.cover.xyz) - 1;
     return !(has_element(0u, tile.first.x) && has_element(0u, last.x)
@@ -123,9 +123,9 @@ fn key_at(place: vec3<u32>) -> u32 {
     return (place.x * params.tiles.cover.y + place.y) * params.tiles.cover.z + place.z;
 }
 
-// Loads what a tile covers.
+// Loads the elements that the tile covers.
 fn load_tile(at: Invocation, tile: Tile) {
-    // Padding is the identity of the maximum. Workgroup memory begins with anything.
+    // Padding is the identity of the maximum. Workgroup memory is not initialised.
     let covered = params.tiles.cover.x * params.tiles.cover.y * params.tiles.cover.z;
     for (var i = at.local; i < select(0u, covered, touches_padding(tile)); i += WORKGROUP) {
         keys[i] = KEY_LOWEST;

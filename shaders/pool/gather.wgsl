@@ -1,10 +1,10 @@
-// Windows wherever they lie: each result of an output vector looks at the elements of its own
-// window, tap by tap. The CPU kernel is in src/pool/cpu/.
+// Windows at any place: each result of an output vector reads the elements of its own window, tap
+// by tap. The CPU kernel is in src/pool/cpu/.
 //
-// What is found are maxima or, with `indices`, where they are: the first position, in the order of
-// memory, of those that hold the largest element. Such a launch looks among the elements of the
-// source, or among positions that an earlier launch found (`from_positions`). It gives positions for
-// a later launch (`to_positions`), or in the end the elements found and their indices.
+// It finds maxima or, with `indices`, their positions: among equal elements the first in the order
+// of memory. Candidates are the elements of the source, or positions that an earlier launch found
+// (`from_positions`). The results are positions for a later launch (`to_positions`), or the
+// elements found and their indices.
 import package::common::divide::{quotient, quotients};
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::vector::{
@@ -19,7 +19,7 @@ import generated::{WORKGROUP, params};
 @group(0) @binding(3) var<storage, read> positions: array<u32>;
 @group(0) @binding(4) var<storage, read_write> indices: array<u32>;
 
-// The position of nothing.
+// The position in a window without elements.
 const NONE: u32 = 0xffffffffu;
 
 @if(!indices)
@@ -88,7 +88,7 @@ fn positions_of(element: vec4<u32>, inside: vec4<bool>) -> vec4<u32> {
     return select(vec4<u32>(NONE), element, inside);
 }
 
-// The candidates are what an earlier launch found.
+// The candidates are positions that an earlier launch found.
 @if(from_positions)
 fn positions_of(element: vec4<u32>, inside: vec4<bool>) -> vec4<u32> {
     let found = vec4<u32>(
@@ -135,15 +135,15 @@ fn first_of_plane(number: u32) -> u32 {
     return plane * params.numbering.plane_pitch + channel;
 }
 
-// An output vector, and where the windows of its results are.
+// An output vector, and the windows of its results.
 struct OutputVector {
-    // The results' numbers. Components that are not wanted repeat others.
+    // The results' numbers. Components without a result repeat others.
     number: vec4<u32>,
     // Components that have a result.
     wanted: vec4<bool>,
     // The source's element 0 of all three axes.
     origin: vec4<u32>,
-    // Where the windows begin along each axis.
+    // The first place of the windows along each axis.
     first0: vec4<i32>,
     first1: vec4<i32>,
     first2: vec4<i32>,
@@ -159,7 +159,7 @@ fn gather(vector: u32) {
         return;
     }
     let v = place(numbered(vector));
-    // Before the loops: drivers do not take it out of them.
+    // Before the loops: drivers do not hoist it.
     let taps0 = taps_of(0u, v.first0);
     let taps1 = taps_of(1u, v.first1);
     let taps2 = taps_of(2u, v.first2);
@@ -193,7 +193,7 @@ fn numbered(vector: u32) -> OutputVector {
     return v;
 }
 
-// The results of a vector may lie in several lines.
+// The results of a vector may be in several lines.
 @if(!contiguous)
 fn place(numbered: OutputVector) -> OutputVector {
     var v = numbered;
@@ -256,7 +256,7 @@ fn window_starts(axis: u32, number: vec4<u32>) -> vec4<i32> {
     return vec4<i32>(number * params.windows.axes[axis].stride) + params.windows.axes[axis].start;
 }
 
-// They lie in one line, and there is no inner axis: the windows of neighbours are neighbours.
+// They are in one line, and there is no inner axis: the windows of neighbours are neighbours.
 @if(contiguous)
 fn place(numbered: OutputVector) -> OutputVector {
     var v = numbered;
@@ -281,7 +281,7 @@ fn taps_of(axis: u32, first: vec4<i32>) -> vec2<u32> {
     let latest = max(max(first.x, first.y), max(first.z, first.w));
     // Rounded down, so at most one too many.
     let begin = quotient(u32(max(-latest, 0)), params.gather.by_dilation[axis]);
-    // The last tap may be nearer than the dilation makes it: one more.
+    // The last tap may be nearer than the dilation says: one more.
     let last = i32(params.windows.axes[axis].size) - 1 - earliest;
     let end = quotient(u32(max(last, 0)), params.gather.by_dilation[axis]) + 2u;
     return vec2<u32>(begin, min(end, taps));
@@ -292,7 +292,7 @@ fn inside(axis: u32, at: vec4<i32>) -> vec4<bool> {
     return vec4<u32>(at) < vec4<u32>(params.windows.axes[axis].size);
 }
 
-// How far places along an axis are from its element 0.
+// The distances of places along an axis from its element 0.
 fn along_axis(axis: u32, at: vec4<i32>) -> vec4<u32> {
     return vec4<u32>(at) * params.windows.axes[axis].pitch;
 }

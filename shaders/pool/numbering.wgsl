@@ -1,4 +1,4 @@
-// How positions of elements become indices, and where these are stored.
+// Turns positions of elements into indices, and stores them.
 import kernel::indices;
 import package::common::divide::quotient;
 import generated::params;

@@ -1,6 +1,6 @@
-// Poolings of poolings: the levels of a pyramid, of each of which a workgroup makes a tile. It loads
-// what its tile of level 1 looks at strip by strip, and then makes each level of the one above in its
-// own memory. Every window has an element. The CPU kernel is in src/pool/cpu/pyramid.rs.
+// Poolings of poolings: the levels of a pyramid. A workgroup has a tile of each level. It loads the
+// elements for its tile of level 1 strip by strip, and then computes each level from the one above
+// in its own memory. Every window has an element. The CPU kernel is in src/pool/cpu/pyramid.rs.
 import package::common::block::{ELEMENT_BITS, PER_WORD};
 import package::common::divide::quotient;
 import package::common::element::element_words;
@@ -12,13 +12,13 @@ import generated::{Level, WORKGROUP, params, store_word};
 // The result of a level that is not stored.
 const NO_RESULT: u32 = 0xffffffffu;
 
-// The keys of the level above: the first one, and from one row to the next.
+// The keys of the level above: the first one, and the distance from one row to the next.
 struct Above {
     first: u32,
     pitch: u32,
 }
 
-// Makes keys of a level from row `begin` of the tile on.
+// Computes the keys of a level from row `begin` of the tile on.
 fn make(at: Invocation, tile: vec4<u32>, level: Level, begin: u32, above: Above) {
     let made = level.made_rows * level.by_columns.x;
     for (var i = at.local; i < made; i += WORKGROUP) {
@@ -31,7 +31,7 @@ fn make(at: Invocation, tile: vec4<u32>, level: Level, begin: u32, above: Above)
                 best = key_max(best, keys[first + j0 * above.pitch + j1]);
             }
         }
-        // What lies beyond the level counts for nothing in the next one.
+        // Keys beyond the level are the identity in the next one.
         let is_inside = tile.y * level.own_rows + begin + row < level.rows
             && tile.z * level.own_columns + column < level.columns;
         let place = level.first + begin * level.by_columns.x + i;
@@ -56,7 +56,7 @@ fn store(result: u32, word: u32, key: u32) {
     store_word(result, 2u * word + 1u, words.y);
 }
 
-// Stores what the tile owns of a level.
+// Stores the part of a level that the tile owns.
 fn store_level(at: Invocation, tile: vec4<u32>, level: Level) {
     let is_stored = level.result != NO_RESULT && is_wanted(tile_at(vec3<u32>(0u), tile.w));
     let words = select(0u, level.own_rows * level.by_words.x, is_stored);

@@ -1,5 +1,6 @@
-// Maxima of windows that share elements, or with `indices` where they are, too: the first one in the
-// order of memory. Every window has an element. The CPU kernel is in src/pool/cpu/.
+// Maxima of windows that share elements, or with `indices` their positions, too: among equal
+// elements the first in the order of memory. Every window has an element. The CPU kernel is in
+// src/pool/cpu/.
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, group_number};
 import package::common::key::{KEY_LOWEST, Key, key_max};
@@ -18,7 +19,7 @@ import generated::{WORKGROUP, params};
 // The windows of a word of results: neighbours along axis 2.
 struct WordOfWindows {
     tile: Tile,
-    // Where the first one begins, along each axis of the tile.
+    // The place of the first one along each axis of the tile.
     begin: vec3<u32>,
     // The number of its result.
     number: u32,
@@ -26,7 +27,7 @@ struct WordOfWindows {
 
 @if(!indices)
 fn finish(windows: WordOfWindows) {
-    // Before the loops: drivers do not take it out of them.
+    // Before the loops: drivers do not hoist it.
     let axis0 = params.windows.axes[0];
     let axis1 = params.windows.axes[1];
     let axis2 = params.windows.axes[2];
@@ -64,7 +65,7 @@ fn finish(windows: WordOfWindows) {
     store_keys((params.result_base + windows.number) / PER_STORE, found, 0u, PER_STORE);
 }
 
-// Makes a word of results of the tile.
+// Computes a word of results of the tile.
 fn make(tile: Tile, number: u32) {
     let row = quotient(number, params.tiles.by_words);
     let row0 = quotient(row, params.tiles.by_windows1);

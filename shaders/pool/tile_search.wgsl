@@ -1,4 +1,4 @@
-// Where the maximum of a window of a tile is: the first one in the order of memory.
+// The position of the maximum of a window of a tile: the first one in the order of memory.
 import package::common::key::{KEY_LOWEST, key_above, key_rank};
 import package::pool::box::{Tile, key_at, keys};
 import package::pool::windows::{has_element_by, tap_offset_by};
@@ -13,7 +13,7 @@ struct Found {
 
 // The maximum of the window that begins at a place of the tile.
 fn first_maximum(tile: Tile, begin: vec3<u32>) -> Found {
-    // Before the loops: drivers do not take it out of them.
+    // Before the loops: drivers do not hoist it.
     let axis0 = params.windows.axes[0];
     let axis1 = params.windows.axes[1];
     let axis2 = params.windows.axes[2];

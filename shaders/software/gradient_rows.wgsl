@@ -1,7 +1,7 @@
-// The gradient of a pooling, as gradient/pool has it: an invocation owns contiguous rows of the
-// result. It sets them to 0, goes through the windows that touch them, in row-major order, and adds
-// the gradient of each to the element that its index names, if that is one of its own. So indices
-// and gradients are read in order, and most of them once.
+// The gradient of a pooling, as in gradient/pool: an invocation owns contiguous rows of the result.
+// It sets them to 0, visits the windows that touch them, in row-major order, and adds the gradient
+// of each to the element that its index names, if it owns that element. So indices and gradients
+// are read in order, and most of them once.
 //
 // Every window has an element. The CPU kernel is that of gradient/pool.
 import package::common::divide::quotient;
@@ -55,7 +55,7 @@ fn main(at: Invocation) {
     }
 }
 
-// The windows of the first axis that rows lie in: the first one, and that after the last.
+// The windows of the first axis that touch rows: the first one, and the one after the last.
 fn windows_of(top: u32, bottom: u32) -> vec2<u32> {
     let axis = params.windows.axes[0];
     let by_stride = params.windows.by_stride[0];

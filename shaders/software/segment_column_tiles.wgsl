@@ -1,6 +1,6 @@
 // The maxima of ascending segments of rows of whole column tiles: an invocation owns four
-// neighbouring blocks (16 bytes) of each row, a cache line. segment/chunks says how it goes
-// through the rows. The CPU kernel is that of segment/blocks.
+// neighbouring blocks (16 bytes) of each row, a cache line. segment/chunks has the loop over the
+// rows. The CPU kernel is that of segment/blocks.
 import package::common::block::{Acc, BLOCK, acc_add, acc_pack};
 import package::common::element::element_words;
 import package::common::invocation::Invocation;
@@ -27,7 +27,7 @@ struct Blocks {
     d: vec4<u32>,
 }
 
-// The first block of a tile, where the rows begin at an element.
+// The first block of a tile, if the rows begin at an element.
 fn first_block(base: u32, row: u32, column: u32) -> u32 {
     return base / BLOCK + 4u * (row * params.columns + column);
 }

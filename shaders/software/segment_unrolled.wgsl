@@ -92,8 +92,8 @@ struct Progress {
     head: Key,
 }
 
-// One row more. The first and the last segment of a chunk go to the carry list. If ids ascend,
-// all others are between the two, and what is not is not stored.
+// One row more. The first and the last segment of a chunk go to the carry list. If ids ascend, all
+// other segments are between these two; segments that are not are not stored.
 fn add_one(before: Progress, segment: u32, key: Key, first: u32, last: u32) -> Progress {
     let best = key_max(key, select(KEY_LOWEST, before.key, segment == before.current));
     if first < segment && segment < last {

@@ -12,7 +12,7 @@ import generated::{WORKGROUP, params};
 fn row_key(row: u32) -> Key {
     let blocks = params.len / BLOCK;
     var block = params.base / BLOCK + row * blocks;
-    // What four blocks reach beyond the row is read again, which changes no maximum.
+    // Blocks beyond the row are clamped and read again, which changes no maximum.
     let last = block + blocks - 1u;
     var acc = Acc();
     loop {

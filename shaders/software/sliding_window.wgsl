@@ -1,15 +1,16 @@
-// Windows whose taps the text knows, for adapters that pay for loops and coalesce no accesses: an
+// Windows with taps in the text, for adapters with slow loops that coalesce no accesses: an
 // invocation slides a window along strips of lines, each through memory of its own.
 //
 // A position is a block (16 bytes) of a contiguous line, or a place in front of blocks of an inner
 // axis. A step is the windows that begin in one position: as many as elements, or one beside each
-// of BREADTH blocks. What the rows of a window (its taps along axes 0 and 1) have at a position
-// is made one block, a column. Columns that the next windows have too are held.
+// of BREADTH blocks. The blocks that the rows of a window (its taps along axes 0 and 1) have at a
+// position are combined to one block, a column. Columns that the next windows have too are held.
 //
-// What is found are maxima or, with `indices`, where they are, too, of elements of 32 bits: of equal
-// ones the first in the order of memory. The CPU kernel is that of pool/.
+// It finds maxima or, with `indices`, their positions, too, for elements of 32 bits: among equal
+// elements the first in the order of memory. The CPU kernel is that of pool/.
 //
-// src/tuning/software/sliding_window.rs generates the declarations that are specialised for a window.
+// src/tuning/software/sliding_window.rs generates the declarations that are specialised for a
+// window.
 import package::common::block::{BLOCK, PER_WORD};
 import package::common::divide::quotient;
 import package::common::element::{element_key, element_words};
@@ -30,15 +31,15 @@ import generated::{add_position, begin_strip, move_on, params, rows_of, store_wi
 @if(wide) alias Index = vec2<u32>;
 @if(!wide) alias Index = u32;
 
-// Lines of the source: what they have in positions, or words if they are unaligned; and from one
-// position to the next, in blocks. Lines of results: what they have in words or blocks, and from one
-// step to the next, in blocks. (Here and below: drivers do not take it out of loops.)
+// Lines of the source: their positions, or words if they are unaligned; and from one position to
+// the next, in blocks. Lines of results: their words or blocks, and from one step to the next, in
+// blocks. (Here and below: drivers do not hoist it out of loops.)
 struct Lines {
     length: u32,
     pitch: u32,
 }
 
-// Where the elements of some taps along axes 0 and 1 begin, and whether there are any.
+// The first element of some taps along axes 0 and 1, and whether there are any.
 struct Row {
     at: u32,
     inside: bool,
@@ -91,14 +92,14 @@ fn row(origin: u32, first0: i32, first1: i32, tap0: u32, tap1: u32) -> Row {
 // Words that PER_WORD elements take: 2 for elements of 64 bits, else 1.
 const ITEM_WORDS: u32 = 4u * PER_WORD / BLOCK;
 
-// Words by which the source and the result are read and written: those of a block, or one where
-// lines begin and end with words, but not with blocks.
+// Words by which the source and the result are read and written: a block, or one word if lines
+// begin and end with words, but not with blocks.
 @if(!unaligned_source) const SOURCE_UNIT: u32 = 4u;
 @if(unaligned_source) const SOURCE_UNIT: u32 = 1u;
 @if(!unaligned_result) const RESULT_UNIT: u32 = 4u;
 @if(unaligned_result) const RESULT_UNIT: u32 = 1u;
 
-// Where an element is: the number of its block or word.
+// The place of an element: the number of its block or word.
 fn source_place(element: u32) -> u32 {
     return element / PER_WORD * ITEM_WORDS / SOURCE_UNIT;
 }
@@ -117,8 +118,7 @@ fn source_length() -> u32 {
     return source_place(params.windows.axes[2].size);
 }
 
-// The keys at a position of a row; 0 where there are none. `beside` is the number of the block
-// there.
+// The keys at a position of a row; 0 if it has none. `beside` is the number of the block there.
 @if(!unaligned_source)
 fn row_keys(row: Row, lines: Lines, at: i32, beside: u32) -> vec4<u32> {
     let inside = row.inside && u32(at) < lines.length;

@@ -5,10 +5,10 @@ use super::windows::Window;
 use crate::base::error::{Error, Result};
 use crate::plan::MAX_ELEMENTS;
 
-/// What an error says of positions that do not fit 32 bits.
+/// The name of positions that do not fit 32 bits, in errors.
 pub(super) const POSITION: &str = "a window's position in its axis";
 
-/// Launches that a group may be cut into.
+/// The maximum number of launches that a group is cut into.
 const MAX_PIECES: u128 = 1 << 16;
 
 /// An axis of the source and the windows along it.
@@ -19,7 +19,7 @@ pub(crate) struct Axis {
     pub taps: u64,
     pub stride: u64,
     pub dilation: u64,
-    /// From the first tap to the last one, which may be nearer than taps and dilation make it.
+    /// From the first tap to the last one. The last tap may be nearer than taps and dilation say.
     pub reach: u64,
     /// Where the first window begins.
     pub start: i64,
@@ -27,7 +27,7 @@ pub(crate) struct Axis {
     pub drift: Drift,
 }
 
-/// Some of the windows of an axis, and the elements that they look at.
+/// Some of the windows of an axis, and the elements that they read.
 pub(super) struct Cut {
     pub first_window: u64,
     pub first_element: u64,
@@ -63,7 +63,7 @@ impl Axis {
             taps = taps.min(sure + drift.extra(0));
             start += i128::from(drift.shift(0));
             (sure, drift) = (taps, Drift::NONE);
-            // Of the only window, what lies in the padding can be left out.
+            // Taps of the only window that are in the padding are left out.
             stride = 1;
             let inside = window.trim(&(0..1), &(0..taps));
             taps = inside.end - inside.start;
@@ -101,8 +101,8 @@ impl Axis {
         [begin, begin + reach as i64]
     }
 
-    /// The windows that each element is in, as an axis of these: its windows are elements, and its
-    /// elements windows. Of windows that share out the axis, or are all beside one another.
+    /// The inverse of this axis: its windows are elements, and its elements are windows. Only for
+    /// axes that windows share out, or whose windows are all beside one another.
     pub(crate) fn turned(&self) -> Self {
         let Drift { rest, windows, first } = self.drift;
         let (size, windows) = match rest {
@@ -206,14 +206,13 @@ impl Axis {
         Ok((0..self.outputs).step_by(fit as usize).map(cut).collect())
     }
 
-    /// Windows of `taps`, of stride 1, that the windows of this axis are made of; and the windows
-    /// of this axis, made of them. Each has an element as long as the dilation is at most the
-    /// axis's size.
+    /// Windows of `taps` with stride 1, and the windows of this axis as windows of their maxima.
+    /// Each has an element if the dilation is at most the axis's size.
     pub(super) fn composed(&self, taps: u64) -> (Self, Self) {
         let reach = (taps - 1) * self.dilation;
         let last = self.ends(self.outputs - 1)[1] - reach as i64;
         let from = self.start.max(-(reach as i64));
-        // Windows may all lie in the padding.
+        // All windows may be in the padding.
         let to = last.min(self.size as i64 - 1).max(from);
         let part = Self {
             size: self.size,
@@ -237,7 +236,7 @@ impl Axis {
     }
 }
 
-/// The error of what needs positions of more than 32 bits.
+/// The error for positions that need more than 32 bits.
 pub(super) fn positions(what: &'static str, needed: u64) -> Error {
     Error::OverLimit { what, needed, limit: "32-bit position", allowed: i32::MAX as u64 }
 }

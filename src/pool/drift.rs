@@ -1,16 +1,16 @@
 //! Windows that share out an axis: they are not a stride apart, and not all of one size.
 
-/// How windows drift from their strides. If `windows` share out an axis, they begin a number of
-/// elements apart that need not be whole: window i begins i times `rest / windows` after its stride,
-/// rounded down, and ends where the next one would begin, rounded up. So some windows have an element
-/// more than others.
+/// How windows drift from their strides. If `windows` share out an axis, the distance between two
+/// of them may be a fraction: window i begins i times `rest / windows` after i strides, rounded
+/// down, and ends where the next one would begin, rounded up. So some windows have one element more
+/// than others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Drift {
     /// Less than `windows`; 0 if windows are a stride apart.
     pub rest: u64,
     /// Windows of the whole axis.
     pub windows: u64,
-    /// The number of the first window, if there are not all.
+    /// The number of the first window, if these are a part of the windows.
     pub first: u64,
 }
 
@@ -21,12 +21,12 @@ impl Drift {
         self.rest == 0
     }
 
-    /// How far a window begins after its stride.
+    /// How far a window begins after its strides.
     pub(crate) fn shift(&self, window: u64) -> u64 {
         self.product(window) as u64
     }
 
-    /// Whether a window has an element more than all have: 0 or 1.
+    /// 1 if a window has an element more than all have, else 0.
     pub(crate) fn extra(&self, window: u64) -> u64 {
         match self.rest {
             0 => 0,
@@ -34,7 +34,7 @@ impl Drift {
         }
     }
 
-    /// Whether any window may have an element more: 0 or 1.
+    /// 1 if any window may have an element more, else 0.
     pub(crate) fn max_extra(&self) -> u64 {
         // Windows begin at multiples of the greatest common divisor, in parts of an element.
         (self.rest > 0 && !self.windows.is_multiple_of(self.rest)).into()
@@ -45,7 +45,7 @@ impl Drift {
         if self.is_none() { Self::NONE } else { Self { first: self.first + windows, ..*self } }
     }
 
-    /// `rest / windows` of 2^64, rounded up, which [`scaled`] multiplies with.
+    /// `rest / windows` of 2^64, rounded up; [`scaled`] multiplies by it.
     pub(super) fn ratio(&self) -> u64 {
         (u128::from(self.rest) << 64).div_ceil(self.windows.into()) as u64
     }
@@ -68,8 +68,8 @@ impl Drift {
 }
 
 /// The quotient of `n * ratio` and 2^64: exact for a [`Drift::ratio`] if `n * windows` is less than
-/// 2^64. With the ratio less 1, it is the same of a product that is a little smaller, so rounded up and
-/// less 1.
+/// 2^64. `ratio - 1` gives the quotient of a slightly smaller product, so rounding up and
+/// subtracting 1 are the same.
 pub(super) fn scaled(n: u64, ratio: u64) -> u64 {
     ((u128::from(n) * u128::from(ratio)) >> 64) as u64
 }

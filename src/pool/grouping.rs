@@ -1,4 +1,4 @@
-//! Which axes launches take together, and how long windows are made of shorter ones.
+//! Which axes a launch takes together, and how long windows are computed from shorter ones.
 
 use bytemuck::Zeroable;
 
@@ -13,7 +13,7 @@ impl Planner<'_> {
     pub(super) fn groups(&self, mut axes: Vec<Axis>) -> Vec<Group> {
         let mut groups = Vec::new();
         if axes.iter().all(Axis::is_plain) {
-            // Each element is its window, wherever it lies.
+            // Each element is its own window, so its place does not matter.
             let all: u64 = axes.iter().map(|a| a.size).product();
             let block = self.builder.block();
             let inner = if all.is_multiple_of(block) { block } else { 1 };
@@ -49,8 +49,7 @@ impl Planner<'_> {
         group
     }
 
-    /// The axes that come next: as many as may be taken together, and of these
-    /// the ones that leave least.
+    /// The next axes: of the axes that may be taken together, as many as leave the fewest elements.
     fn next(&self, axes: &[Axis]) -> (usize, usize) {
         let ends = (0..axes.len()).flat_map(|i| (i..axes.len().min(i + 3)).map(move |j| (i, j)));
         let ends = ends.filter(|&(first, last)| {
@@ -65,7 +64,7 @@ impl Planner<'_> {
             let (a, b) = (left(a), left(b));
             a.0.cmp(&b.0).then(b.1.total_cmp(&a.1))
         });
-        // Nothing but plain axes: each element is its window.
+        // Only plain axes: each element is its window.
         ends.unwrap_or((0, 0))
     }
 
@@ -82,7 +81,7 @@ impl Planner<'_> {
                 || self.together_on_cpu(&axes[first..=last], inner))
     }
 
-    /// Taps of a window that a launch of a group visits one by one: any that a special kernel has,
+    /// Taps of a window that a launch of a group reads one by one: any number for a special kernel,
     /// those of tiles, or else `untiled`.
     fn taps_at_once(&self, group: &Group, untiled: u64) -> u64 {
         if self.is_special(group) {
@@ -92,13 +91,13 @@ impl Planner<'_> {
         taps.min(self.builder.max_iterations())
     }
 
-    /// Whether a special kernel has the maxima of a group.
+    /// Whether a special kernel computes the maxima of a group.
     fn is_special(&self, group: &Group) -> bool {
         let special = self.tuning.special.filter(|_| !self.indices);
         special.is_some_and(|of| of(&self.builder, group, &Params::zeroed(), None).is_some())
     }
 
-    /// Whether the CPU kernel makes the windows of two axes together.
+    /// Whether the CPU kernel computes the windows of two axes together.
     fn together_on_cpu(&self, taken: &[Axis], inner: u64) -> bool {
         let (Some(cpu), [first, last]) = (self.tuning.cpu, taken) else { return false };
         let shared = |axis: &Axis| !axis.drift.is_none();
@@ -113,7 +112,7 @@ impl Planner<'_> {
             && (first.reach + 1).saturating_mul(row) <= cpu.max_bytes
     }
 
-    /// A group as one launch, or as several where the window along its only axis is long.
+    /// A group as one launch, or as several if the window along its only axis is long.
     fn stages(&self, mut group: Group, groups: &mut Vec<Group>) {
         let alone = group.axes[..2].iter().all(|a| a.taps == 1);
         loop {
@@ -138,16 +137,16 @@ impl Planner<'_> {
             let mut made = group.clone();
             made.axes[2] = part;
             groups.push(made);
-            // The other axes may have strides, which are done.
+            // The other axes may have strides, which the first stage has applied.
             group.axes = group.axes.map(|axis| Axis::plain(axis.outputs));
             group.axes[2] = rest;
         }
     }
 
-    /// Whether windows hardly overlap, so that making them in stages of so many taps costs more
-    /// than to visit all taps.
+    /// Whether windows hardly overlap, so that stages of so many taps cost more than reading all
+    /// taps.
     fn is_cheaper_at_once(&self, axis: &Axis, taps: u64, stages: u32) -> bool {
-        // Shorter windows are made for every place, whether or not it is wanted.
+        // Shorter windows are computed for every place, whether or not it is used.
         let each = taps + self.tuning.launch_cost;
         let staged = axis.size * each * u64::from(stages - 1) + axis.outputs * each;
         let loop_cost = if self.indices { 1 } else { self.tuning.loop_cost };
@@ -155,7 +154,7 @@ impl Planner<'_> {
         axis.taps <= max_taps && axis.outputs * axis.taps * loop_cost <= staged
     }
 
-    /// The tiles in workgroup memory of a group, if its windows are made of such.
+    /// The tiles of a group in workgroup memory, if its kernel uses tiles.
     pub(super) fn tile(&self, group: &Group) -> Option<Tile> {
         // Windows of one element share nothing.
         let few = (2..=self.tuning.max_tile_taps).contains(&group.taps()?);

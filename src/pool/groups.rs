@@ -4,7 +4,7 @@ use super::axes::{Axis, few_enough};
 use crate::base::error::Result;
 use crate::plan::Builder;
 
-/// Taps from which on those are left out that lie in the padding.
+/// From this number of taps on, a kernel skips taps in the padding.
 const SPARSE: u64 = 16;
 
 /// Axes that launches take together.
@@ -15,18 +15,17 @@ pub(crate) struct Group {
     pub inner: u64,
 }
 
-/// A part of a group that one launch does, numbered in elements of the group's source and result.
+/// A part of a group for one launch, numbered in elements of the group's source and result.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
     pub group: Group,
-    /// The first element that it may look at.
+    /// The first element that it may read.
     pub first: u64,
     pub first_result: u64,
 }
 
 impl Group {
-    /// Whether windows lie in the padding for the most part, so that few of their taps have
-    /// elements.
+    /// Whether windows are mostly in the padding, so that few of their taps have elements.
     pub(super) fn is_sparse(&self) -> bool {
         self.axes.iter().any(|a| a.taps > a.size.div_ceil(a.dilation) + 1 && a.taps > SPARSE)
     }
@@ -36,7 +35,7 @@ impl Group {
         self.axes.iter().any(|axis| !axis.drift.is_none())
     }
 
-    /// Elements of a window; `None` if they are more than 64 bits count.
+    /// Elements of a window; `None` if the number does not fit 64 bits.
     pub(super) fn taps(&self) -> Option<u64> {
         self.axes.iter().try_fold(1u64, |taps, axis| taps.checked_mul(axis.taps))
     }
@@ -69,12 +68,12 @@ impl Group {
     /// The launches of the group, each within a binding.
     ///
     /// # Errors
-    /// [`Error::OverLimit`](crate::Error::OverLimit) where one place along the first axis does not
+    /// [`Error::OverLimit`](crate::Error::OverLimit) if one place along the first axis does not
     /// fit.
     pub(super) fn pieces(&self, builder: &Builder<'_>) -> Result<Vec<Piece>> {
         let capacity = builder.capacity(builder.item());
         let (unit, unit_results) = (self.unit_elements(), self.unit_results());
-        // Before anything is made for each of them.
+        // Checked before pieces are allocated.
         let larger = u128::from(self.outer) * u128::from(unit.max(unit_results));
         few_enough(larger.div_ceil(capacity.max(1).into()))?;
         let fit = (capacity / unit).min(capacity / unit_results);
@@ -97,7 +96,7 @@ impl Group {
         let axis = &self.axes[at];
         let (pitch, result_pitch) =
             (self.unit_elements() / axis.size, self.unit_results() / axis.outputs);
-        // So many windows look at (windows - 1) * stride + reach + 1 elements.
+        // `windows` windows read (windows - 1) * stride + reach + 1 elements.
         let (extent, stride) = (axis.max_reach() + 1, axis.max_stride());
         let windows = (capacity / pitch).saturating_sub(extent) / stride + 1;
         let fit = windows.min(capacity / result_pitch);

@@ -1,4 +1,4 @@
-//! Pools whose positions are wanted: plane by plane, or in parts of a plane.
+//! Pools with positions: plane by plane, or in parts of a plane.
 
 use bytemuck::Zeroable;
 
@@ -15,20 +15,20 @@ use crate::tensor::{Indices, TensorDesc};
 pub(super) struct IndexRules {
     /// Elements of a plane: of a batch and channel, or of a batch with its channels.
     plane: u64,
-    /// Where indices begin anew; 0: nowhere.
+    /// The period of indices; 0 if they do not begin anew.
     modulus: u64,
-    /// The rules as kernels know them, but for what depends on the launch.
+    /// The parameters for kernels, except those that depend on the launch.
     numbering: Numbering,
 }
 
-/// What the launches of some planes, or of a part of one, are about.
+/// The planes, or the part of one, that some launches compute.
 struct Part {
     /// The launches, in order.
     groups: Vec<Group>,
     /// The first plane's first element, and how many results a plane has.
     plane_first: u64,
     plane_results: u32,
-    /// The first element that is looked at.
+    /// The first element that is read.
     first: u64,
     first_result: u64,
 }
@@ -79,7 +79,7 @@ impl IndexRules {
         Numbering {
             index_base,
             // A part of a plane begins after the plane's first element, whose position may be
-            // before the binding: distances wrap around to come out right.
+            // before the binding: distances wrap around, and the sums are right.
             plane_base: elements.wrapping_sub((part.first - part.plane_first) as u32),
             offset_low: offset as u32,
             offset_high: (offset >> 32) as u32,
@@ -105,11 +105,11 @@ impl Planner<'_> {
         let groups = self.groups(axes.clone());
         let capacity = self.builder.capacity(self.builder.item());
         let result_capacity = self.builder.capacity(rules.bytes()).min(self.builder.capacity(4));
-        // What a plane takes at most, on its way and in the end.
+        // The largest tensors of a plane: between launches and at the end.
         let widest = groups.iter().map(Group::results).max().unwrap_or(1);
         let fit = (capacity / rules.plane).min(result_capacity.min(capacity) / widest);
-        // Planes that are larger than a binding come one after the other, each in parts along its
-        // first axis that take all launches by themselves.
+        // Planes larger than a binding are computed one after the other, each in parts along its
+        // first axis. A part takes all launches by itself.
         let parts = match fit {
             0 => self.parts(axes, rules)?,
             _ => {
@@ -144,7 +144,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// The parts of the first plane that bindings hold, what lies between their launches included.
+    /// The parts of the first plane that fit the bindings, with the positions between their
+    /// launches.
     fn parts(&self, mut plane: Vec<Axis>, rules: &IndexRules) -> Result<Vec<Part>> {
         let builder = &self.builder;
         let capacity = builder.capacity(builder.item());
@@ -154,7 +155,7 @@ impl Planner<'_> {
         let pitch: u64 = plane[at + 1..].iter().map(|a| a.size).product();
         let result_pitch: u64 = plane[at + 1..].iter().map(|a| a.outputs).product();
         let mut windows = (result_capacity / result_pitch).min(axis.outputs);
-        // The bytes of one binding of the parts that are as small as can be.
+        // The binding size of the smallest possible parts.
         let mut least = result_pitch * builder.item().max(rules.bytes());
         while windows > 0 {
             least = 0;
@@ -187,7 +188,7 @@ impl Planner<'_> {
         Err(builder.over_binding("a binding of the smallest piece of a pooling", least))
     }
 
-    /// All launches of a part; the positions between them go to the regions `between`.
+    /// All launches of a part. Positions between launches are stored in the regions `between`.
     fn launches(&mut self, part: &Part, between: &[Region], rules: &IndexRules) -> Result<()> {
         let mut earlier: Option<Region> = None;
         for (i, group) in part.groups.iter().enumerate() {

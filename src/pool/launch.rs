@@ -1,4 +1,4 @@
-//! Launches of a pooling: which kernel has the windows of a group, and what it is told.
+//! Launches of a pooling: the kernel for the windows of a group, and its parameters.
 
 use bytemuck::Zeroable;
 
@@ -9,17 +9,17 @@ use super::{BLOCKS, GATHER, TILE};
 use crate::base::error::Result;
 use crate::plan::{Builder, LaunchDesc, Range, divisor};
 
-/// A plan that is being made, and what all launches of a pooling share.
+/// A plan under construction, and what all launches of a pooling share.
 pub(super) struct Planner<'a> {
     pub builder: Builder<'a>,
     pub tuning: &'a Tuning,
     /// The key of a window without elements.
     pub empty: [u32; 2],
-    /// Whether positions are wanted.
+    /// Whether positions are returned.
     pub indices: bool,
 }
 
-/// What a launch reads and writes, and where the first element and the first result are.
+/// The source and the result of a launch, with the first element and the first result.
 pub(super) struct Bindings {
     pub sources: Vec<Range>,
     pub base: u32,
@@ -28,9 +28,9 @@ pub(super) struct Bindings {
 }
 
 impl Planner<'_> {
-    /// Adds the launch of a group, by the kernel that suits it best. With a numbering positions are
-    /// found: of the elements, or of what a second source has, the positions that an earlier launch
-    /// has found; for indices, or `to_positions`, which a later launch looks among.
+    /// Adds the launch of a group, by the kernel that suits it best. With a numbering it finds
+    /// positions: of the elements, or of candidates in a second source (positions that an earlier
+    /// launch found). The result is indices or, with `to_positions`, positions for a later launch.
     pub(super) fn launch(
         &mut self,
         purpose: &'static str,
@@ -61,7 +61,7 @@ impl Planner<'_> {
                 .push_groups(LaunchDesc { purpose, shader, params, sources, results }, groups)
         } else if !indices && group.inner.is_multiple_of(block) && !group.is_sparse() {
             let [low, high] = self.empty.map(u64::from);
-            // What is multiplied by this is repeated every so many bits.
+            // Multiplying by this repeats a value every so many bits.
             let often = u64::MAX / (u64::MAX >> (64 - 8 * builder.item()));
             let empty = (high << 32 | low).wrapping_mul(often);
             let params = &BlockParams {
@@ -74,10 +74,10 @@ impl Planner<'_> {
             let shader = builder.shader(&BLOCKS).with("shared_out", group.shares_out());
             self.builder.push(LaunchDesc { purpose, shader, params, sources, results }, invocations)
         } else {
-            // An output vector each.
+            // One output vector for each invocation.
             let vector = if builder.item() == 8 { 2 } else { 4 };
             let skipped = u64::from(result_base) % vector;
-            // Whether the results of a vector lie in one line, and so do their elements.
+            // Whether the results of a vector are in one line, and their elements too.
             let contiguous = group.line_results().is_multiple_of(vector) && skipped == 0;
             let contiguous = contiguous && group.inner == 1 && group.axes[2].stride == 1;
             let contiguous = contiguous && !group.shares_out();
@@ -97,7 +97,7 @@ impl Planner<'_> {
         }
     }
 
-    /// What the parameters of all kernels begin with.
+    /// The first parameters of all kernels.
     fn params(&self, group: &Group, base: u32, result_base: u32) -> Result<Params> {
         let windows = Windows::new(group, group.results(), base)?;
         let [empty_low, empty_high] = self.empty;

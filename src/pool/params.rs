@@ -20,23 +20,23 @@ params! {
         /// From one window to the next.
         pub stride: u32,
         /// From one tap to the next. The last tap of a window is `reach` from its first one, which
-        /// may be less than taps and dilation make it.
+        /// may be less than taps and dilation say.
         pub dilation: u32,
         pub reach: u32,
-        /// Where the first window begins; before the first element where there is padding.
+        /// The start of the first window; before the first element if there is padding.
         pub start: i32,
         /// From one element of the axis to the next, in elements of the source.
         pub pitch: u32,
-        /// For windows that share out the axis: how much farther than a stride they are apart, in parts
-        /// of an element of 2^64, else 0. And the number of the first window, and how many windows
-        /// there are in all.
+        /// For windows that share out the axis, else 0: the part of an element beyond a stride
+        /// between two windows, in units of 2^-64. Then the number of the first window, and how
+        /// many windows the whole axis has.
         pub ratio_low: u32,
         pub ratio_high: u32,
         pub first_window: u32,
         pub all_windows: u32,
     }
 
-    /// How elements and windows lie.
+    /// The layout of elements and windows.
     pub(crate) struct Windows {
         /// Where the source begins, in elements.
         pub base: u32,
@@ -54,7 +54,7 @@ params! {
         pub by_axis0: [u32; 4],
     }
 
-    /// What the parameters of all pools begin with.
+    /// The first parameters of all pools.
     pub(crate) struct Params: inline {
         pub ranking: Ranking,
         /// The key of a window without elements, and its high word in 64-bit types.
@@ -66,10 +66,10 @@ params! {
         pub windows: Windows,
     }
 
-    /// How single results find their elements.
+    /// The parameters of kernels that gather the elements of each result.
     pub(super) struct Gather {
-        /// Whether windows lie in the padding for the most part: then only those taps are visited
-        /// that may have an element. 0 or 1.
+        /// 1 if windows are mostly in the padding, so that kernels read only the taps that may have
+        /// an element; else 0.
         pub sparse: u32,
         pub padding: [u32; 3],
         /// Divisors: the inner axis, and the dilation of each axis.
@@ -86,22 +86,22 @@ params! {
 
     pub(super) struct BlockParams {
         pub pool: Params,
-        /// The key of a window without elements, as often as it fits a block.
+        /// The key of a window without elements, repeated to fill a block.
         pub empty_block: [u32; 4],
         /// Divisors: the blocks of a line of results, and of the inner axis.
         pub by_line_blocks: [u32; 4],
         pub by_blocks: [u32; 4],
     }
 
-    /// How windows are made of tiles.
+    /// The layout of tiles.
     pub(crate) struct Tiles {
         /// Windows of a tile along each axis, and the words of results that those of axis 2 fill.
         pub windows: [u32; 4],
-        /// Elements that a tile covers along each axis, and the blocks that those of axis 2 may lie
-        /// in.
+        /// Elements that a tile covers along each axis, and the blocks that may hold those along
+        /// axis 2.
         pub cover: [u32; 4],
         /// Divisors: the tiles of axis 2, 1 and 0; the blocks of a row and the rows of axis 1 that
-        /// a tile covers; the words of a row of results and the rows of axis 1 that a tile makes.
+        /// a tile covers; the words of a row of results and the rows of axis 1 of its results.
         pub by_tiles2: [u32; 4],
         pub by_tiles1: [u32; 4],
         pub by_tiles0: [u32; 4],
@@ -128,10 +128,10 @@ params! {
         pub taps1: u32,
         pub stride0: u32,
         pub stride1: u32,
-        /// What a workgroup owns and stores.
+        /// The part that a workgroup owns and stores.
         pub own_rows: u32,
         pub own_columns: u32,
-        /// Where its keys begin in workgroup memory, and the rows that are made at once.
+        /// Where its keys begin in workgroup memory, and the rows that are computed at once.
         pub first: u32,
         pub made_rows: u32,
         /// The number of its result, where the first maximum goes, and from one plane and one row to
@@ -141,7 +141,7 @@ params! {
         pub plane_pitch: u32,
         pub row_pitch: u32,
         pub padding: [u32; 2],
-        /// Divisors: columns that a workgroup makes, and words of a row that it owns.
+        /// Divisors: columns that a workgroup computes, and words of a row that it owns.
         pub by_columns: [u32; 4],
         pub by_words: [u32; 4],
     }
@@ -149,7 +149,7 @@ params! {
     pub(super) struct PyramidParams {
         pub pool: Params,
         pub tiles: Tiles,
-        /// Levels, and how often what level 1 looks at is loaded.
+        /// The number of levels, and how often rows for level 1 are loaded.
         pub levels: u32,
         pub strips: u32,
         pub unused: [u32; 2],
@@ -165,12 +165,12 @@ params! {
         pub plane_base: u32,
         pub offset_low: u32,
         pub offset_high: u32,
-        /// Where indices begin anew; 0 for nowhere.
+        /// The period of indices; 0 if they do not begin anew.
         pub modulus_low: u32,
         pub modulus_high: u32,
-        /// A window without elements has the position of the first element of its plane and
-        /// channel: `plane_outputs` results are a plane, which begins `plane_pitch` elements after
-        /// the one before, and `channels` are interleaved. The first result has the channel
+        /// The position of a window without elements is the first element of its plane and channel:
+        /// `plane_outputs` results are a plane, which begins `plane_pitch` elements after the one
+        /// before, and `channels` are interleaved. The first result has the channel
         /// `first_channel`.
         pub plane_outputs: u32,
         pub plane_pitch: u32,
@@ -187,7 +187,7 @@ params! {
 }
 
 impl Axis {
-    /// An axis that nothing is done along.
+    /// An axis without windows.
     pub(crate) const NONE: Self = Self {
         size: 1,
         outputs: 1,
@@ -234,7 +234,7 @@ impl Axis {
         u64::from(self.ratio_high) << 32 | u64::from(self.ratio_low)
     }
 
-    /// How windows that share out the axis differ from others.
+    /// The drift of windows that share out the axis.
     pub(crate) fn drift(&self) -> Drift {
         Drift::of_ratio(self.ratio(), self.all_windows.into(), self.first_window.into())
     }
@@ -272,7 +272,7 @@ impl Axis {
         let (first, reach) = (self.first(window), self.reach(window));
         let taps = i64::from(self.taps);
         let inside = first >= 0 && first + i64::from(reach) < size;
-        // Only these can lie inside: of very long windows with wide padding, few do.
+        // Only these can be inside: of very long windows with wide padding, few are.
         let from = if first < 0 { (-first).div_euclid(dilation).min(taps - 1) } else { 0 };
         let to = match () {
             () if inside => taps,
@@ -323,8 +323,7 @@ impl Windows {
         })
     }
 
-    /// The windows over elements that lie as a view says, if each axis has a pitch, and lines have no
-    /// gaps.
+    /// The windows over the elements of a view, if each axis has a pitch and lines have no gaps.
     pub(super) fn placed(&self, view: &Placement) -> Option<Self> {
         let [a, b, c] = self.axes.map(|axis| axis.size as usize);
         let line = c * self.inner as usize;
@@ -337,7 +336,7 @@ impl Windows {
         Some(Self { base: word(base)?, outer_pitch: word(outer_pitch)?, axes, ..*self })
     }
 
-    /// How many elements all windows look at, to tell whether threads are worth it.
+    /// How many elements all windows read, to decide whether threads are worth it.
     pub(super) fn work(&self) -> usize {
         self.outputs as usize * self.axes.iter().map(|axis| axis.taps as usize).product::<usize>()
     }

@@ -1,8 +1,8 @@
 //! MaxPool as launches over neighbouring axes of [outer, axes..., inner].
 //!
-//! The maximum of a window is separable: axes are done together where the windows are small, and
-//! one after the other where they are not. The windows of an axis that are long are made of shorter
-//! ones, which overlap, so that the cost of a result grows with the logarithm of the window.
+//! The maximum of a window is separable: a launch takes several axes if the windows are small, else
+//! one axis after the other. Long windows along an axis are computed from shorter ones, which
+//! overlap, so that the cost of a result grows with the logarithm of the window.
 
 use super::axes::Axis;
 use super::indices::IndexRules;
@@ -62,11 +62,11 @@ pub(crate) fn plan(
 }
 
 impl Planner<'_> {
-    /// The maxima alone.
+    /// The plan without positions.
     fn maxima(&mut self, mut axes: Vec<Axis>, reduce: &reduce::Tuning) -> Result<()> {
         let mut source = Region::all(0);
         let target = Region::all(1);
-        // Axes that are one window as a whole are reduced, which knows how to share the work.
+        // If one window is a whole axis, the planner of reductions distributes the work.
         if axes.iter().any(Axis::is_whole) {
             let sizes: Vec<usize> = axes.iter().map(|a| a.size as usize).collect();
             let whole: Vec<bool> = axes.iter().map(Axis::is_whole).collect();

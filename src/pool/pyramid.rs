@@ -1,7 +1,7 @@
 //! Poolings of poolings, the levels of a pyramid, as one launch.
 //!
-//! A workgroup has a tile of each level. It owns a part of each, which it stores, and makes beside it
-//! what its part of the next level looks at. What level 1 looks at it loads strip by strip.
+//! A workgroup has a tile of each level. It owns and stores a part of each tile, and also computes
+//! what its part of the next level reads. It loads the elements for level 1 strip by strip.
 
 use bytemuck::Zeroable;
 
@@ -19,7 +19,7 @@ use crate::tensor::{Outputs, View};
 pub(crate) struct Level<'a> {
     pub operator: &'a MaxPool,
     pub input: &'a View,
-    /// Where its maxima go, and whether anybody but the next level reads them.
+    /// The destination of its maxima, and whether anything but the next level reads them.
     pub result: &'a View,
     pub is_read: bool,
 }
@@ -27,23 +27,23 @@ pub(crate) struct Level<'a> {
 /// The windows of a level along the two last axes.
 type Axes = [Axis; 2];
 
-/// Levels of one launch, and how its workgroups make them.
+/// Levels of one launch, and how its workgroups compute them.
 pub(super) struct Pyramid {
     planes: u64,
     levels: Vec<Axes>,
-    /// Rows and columns of the source and then of each level: those that a workgroup owns, and those
-    /// that it makes.
+    /// Rows and columns of the source and then of each level: those that a workgroup owns, and
+    /// those that it computes.
     own: Vec<[u64; 2]>,
     cover: Vec<[u64; 2]>,
-    /// How often rows of the source are loaded, the rows of level 1 that are made of them, and how many
-    /// they are.
+    /// The number of strips of the source, the rows of level 1 that a strip gives, and the rows of
+    /// a strip.
     strips: u64,
     strip: u64,
     loaded: u64,
 }
 
-/// Where the maxima of a level go: the number of the result, its binding, where the first element lies
-/// in it, and from one plane and one row to the next.
+/// The destination of a level's maxima: the number of the result, its binding, the first element in
+/// it, and the distances from one plane and one row to the next.
 struct Place {
     level: usize,
     range: Range,
@@ -57,8 +57,8 @@ pub(crate) fn may_follow(next: &MaxPool, first: &MaxPool) -> bool {
     order(next) == order(first) && next.indices.is_none()
 }
 
-/// Some of the first levels as one plan, and which of them are its results; `None` where they are
-/// better planned one by one.
+/// Some of the first levels as one plan, and which of them are its results; `None` if separate
+/// plans are better.
 ///
 /// # Errors
 /// [`Error::OverLimit`](crate::Error::OverLimit).
@@ -84,7 +84,7 @@ pub(crate) fn plan(
     let stored = |count: usize| (0..count).filter(move |&i| levels[i].is_read || i + 1 == count);
     let is_stored = |count: usize| stored(count).all(|i| has_words(&builder, known[i].1));
     let Some(&(planes, [rows, columns])) = known.first() else { return Ok(None) };
-    // Another view is read in another order, by single poolings, or packed.
+    // Inputs with another view are read in another order, by single poolings, or packed.
     let shape = [planes, rows.size, columns.size].map(|size| size as usize);
     if builder.whole(0, view, &shape).is_none_or(|(_, _, pitches)| pitches[2] != 1) {
         return Ok(None);
@@ -113,8 +113,8 @@ pub(crate) fn plan(
     Ok(Some((builder.finish(), stored)))
 }
 
-/// The planes of a level, and its windows along two axes; `None` for windows that have positions or no
-/// elements, or begin before the first element.
+/// The planes of a level, and its windows along two axes; `None` for windows that have positions,
+/// have no elements, or begin before the first element.
 fn axes(level: &Level<'_>) -> Option<(u64, Axes)> {
     let input = level.input.desc();
     let windows = level.operator.windows(input).ok()?;
@@ -137,7 +137,7 @@ fn axes(level: &Level<'_>) -> Option<(u64, Axes)> {
     Some((planes, axes))
 }
 
-/// Whether windows have few elements, and each has one.
+/// Whether windows have few elements, and at least one each.
 fn is_short(axis: &Axis) -> bool {
     const MAX: u64 = 8;
     axis.taps <= MAX && axis.stride <= MAX && axis.has_all()
@@ -149,7 +149,7 @@ fn has_words(builder: &Builder<'_>, [_, axis]: Axes) -> bool {
 }
 
 impl Pyramid {
-    /// Windows beside one another, which are too long for tiles, as levels of shorter ones.
+    /// Windows beside one another that are too long for tiles, as levels of shorter ones.
     pub fn of_windows(builder: &Builder<'_>, tuning: &Tuning, axes: &[Axis]) -> Option<Self> {
         let large: Vec<&Axis> = axes.iter().filter(|axis| **axis != Axis::plain(1)).collect();
         let count = large.iter().rev().take_while(|axis| !axis.is_plain()).count();
@@ -177,7 +177,7 @@ impl Pyramid {
                 level.reach = level.taps - 1;
                 left.taps /= level.taps;
                 if left.taps > 1 {
-                    // What windows are not full count for nothing later.
+                    // Partial windows are ignored later.
                     level.outputs = level.size.div_ceil(level.taps);
                 }
                 left.size = level.outputs;
@@ -191,8 +191,8 @@ impl Pyramid {
         Self::best(builder, tuning, planes, vec![levels])
     }
 
-    /// Of some lists of levels that which costs least for each level, with the tiles that it costs least
-    /// by; `None` if none costs less than its first level alone.
+    /// The list of levels with the least cost for each level, and its cheapest tiles; `None` if no
+    /// list costs less than its first level alone.
     fn best(
         builder: &Builder<'_>,
         tuning: &Tuning,
@@ -227,7 +227,7 @@ impl Pyramid {
             let (next, made) = (own[0], cover[0]);
             let before = [0, 1].map(|i| next[i] * axes[i].stride);
             let needed = [0, 1].map(|i| (made[i] - 1) * axes[i].stride + axes[i].taps);
-            // What no window looks at is stored, too.
+            // Elements that no window reads are stored, too.
             let all = [0, 1].map(|i| if number > 0 { needed[i].max(before[i]) } else { needed[i] });
             own.insert(0, before);
             cover.insert(0, all);
@@ -239,7 +239,7 @@ impl Pyramid {
             return None;
         }
         let made: u64 = cover[1..].iter().map(|[rows, columns]| rows * columns).sum();
-        // Another strip's worth of rows, of which the last strip has fewer.
+        // Rows for another strip; the last strip has fewer.
         let free = |strips: u64| {
             let over = (strips * cover[1][0].div_ceil(strips) - cover[1][0]) * cover[1][1];
             Tile::keys(builder.element).checked_sub(made + over)
@@ -265,7 +265,7 @@ impl Pyramid {
         self.strips * each(self.loaded * self.cover[0][1]) + made.sum::<u64>()
     }
 
-    /// Bytes that are loaded for each level, with a little for what workgroups and a launch cost.
+    /// Bytes that are loaded for each level, plus the cost of workgroups and of a launch.
     fn cost(&self, builder: &Builder<'_>, tuning: &Tuning) -> f64 {
         let [rows, columns] = self.levels[0].map(|axis| axis.size);
         let rows = rows.min(self.strips * self.loaded);
@@ -288,7 +288,7 @@ impl Pyramid {
         [self.planes, rows, columns]
     }
 
-    /// Adds the launch for windows that are levels of which the last alone is stored.
+    /// Adds the launch for windows that are planned as levels, of which only the last is stored.
     pub fn push_last(
         self,
         builder: &mut Builder<'_>,
@@ -358,8 +358,8 @@ impl Pyramid {
 }
 
 impl Place {
-    /// Where the maxima of a level lie that is a buffer with a view. `None` for lines that begin within
-    /// words, and for what no binding holds.
+    /// The destination of a level whose buffer has a view. `None` for lines that begin within
+    /// words, and for sizes that no binding holds.
     fn new(
         builder: &Builder<'_>,
         level: usize,
@@ -376,14 +376,14 @@ impl Place {
     }
 }
 
-/// What the text is written for: how many levels are stored.
+/// The specialised text of the kernel: the number of levels that are stored.
 pub(super) fn attributes(results: usize) -> [u8; 16] {
     let mut all = [0; 16];
     all[0] = results as u8;
     all
 }
 
-/// The results of a text, and the function that stores a word of one.
+/// The results of a text, and the function that stores a word of each.
 pub(super) fn text(shader: &Shader) -> String {
     let (mut bindings, mut cases) = (String::new(), String::new());
     for i in 0..shader.attributes[0] {

@@ -1,4 +1,4 @@
-//! Boxes of windows that a workgroup makes of elements in its own memory.
+//! Boxes of windows that a workgroup computes from elements in its own memory.
 
 use super::axes::Axis;
 use super::groups::Group;
@@ -24,9 +24,9 @@ impl Tile {
         BYTES / if element.size() > 4 { 8 } else { 4 }
     }
 
-    /// The tiles that load least for the windows of a group, if there are any.
+    /// The tiles that load least for the windows of a group, if it can have tiles.
     ///
-    /// Results share words, where elements are small: a tile has whole words of them.
+    /// Small elements share words, so a tile has whole words of results.
     pub fn new(builder: &Builder<'_>, group: &Group) -> Option<Self> {
         let group = group.flat()?;
         let per_store = builder.per_word();
@@ -74,8 +74,8 @@ impl Tile {
         each(self.cover.iter().product()) + each(self.windows.iter().product()) * taps
     }
 
-    /// Bytes that are loaded for each result, with a little for what a workgroup costs, and for the
-    /// workgroups that have no place beside it.
+    /// Bytes that are loaded for each result, plus the cost of a workgroup, and of the workgroups
+    /// that do not fit beside it.
     fn cost(&self, builder: &Builder<'_>) -> f64 {
         let within = |i: usize| self.cover[i].min(self.group.axes[i].size);
         // Rows begin and end within sectors.
@@ -123,7 +123,7 @@ impl Tiles {
 }
 
 impl Group {
-    /// The group without an inner axis, and without an outer one where there is an axis to spare.
+    /// The group without an inner axis, and without an outer one if an axis is free.
     pub(crate) fn flat(&self) -> Option<Self> {
         let mut flat = self.clone();
         if flat.inner > 1 {
@@ -141,18 +141,20 @@ impl Group {
     }
 }
 
-/// The elements that so many neighbouring windows cover, with what lies between them.
+/// The elements that so many neighbouring windows cover, gaps included.
 pub(crate) fn covered(axis: &Axis, windows: u64) -> u64 {
     (windows - 1) * axis.stride + axis.reach + 1
 }
 
-/// The most windows, of those of an axis, that cover at most so many elements; `None` for none.
+/// The largest number of windows of an axis that cover at most so many elements; `None` if not even
+/// one does.
 fn most(axis: &Axis, elements: u64) -> Option<u64> {
     let room = elements.checked_sub(axis.reach + 1)?;
     Some((room / axis.stride + 1).min(axis.outputs))
 }
 
-/// As many windows as all tiles of an axis can have alike, so that the last one is no small rest.
+/// The number of windows that divides an axis most evenly among its tiles, so that the last one is
+/// not small.
 fn balanced(axis: &Axis, windows: u64) -> u64 {
     axis.outputs.div_ceil(axis.outputs.div_ceil(windows))
 }

@@ -23,21 +23,21 @@ pub(crate) struct Window {
     pub dilation: u64,
     /// Positions before the first element.
     pub pad_begin: u64,
-    /// Elements that all windows have; `kernel` is one more, if some windows that share out the axis
-    /// have one more.
+    /// Elements that all windows have. If windows share out the axis, some may have one more: then
+    /// `kernel` is one more.
     pub sure: u64,
     pub drift: Drift,
 }
 
-/// A MaxPool on an input: what it is planned by.
+/// A MaxPool on an input: the planner's input.
 pub(crate) struct Resolved<'a> {
     pub operator: &'a MaxPool,
     pub input: &'a TensorDesc,
-    /// The maxima and, if they are wanted, the indices.
+    /// The maxima and, if requested, the indices.
     pub outputs: Outputs<TensorDesc>,
     /// The spatial axes, in order.
     pub windows: Vec<Window>,
-    /// How many elements the sub-tensor has in which indices count; 0 without indices.
+    /// Elements of the sub-tensor in which indices count; 0 without indices.
     pub modulus: u64,
 }
 
@@ -73,7 +73,7 @@ impl MaxPool {
         (planes as u64, channels as u64)
     }
 
-    /// How many elements the sub-tensor has in which indices count.
+    /// Elements of the sub-tensor in which indices count.
     pub(crate) fn index_modulus(&self, input: &TensorDesc) -> Result<u64> {
         let Some(indices) = self.indices else { return Ok(0) };
         let bad = |attribute, expected, value: String| {
@@ -92,7 +92,7 @@ impl MaxPool {
                 return bad("kernel", expected, format!("{:?}", self.kernel));
             }
         }
-        // Zeros aside: an empty input has no element whose index could be too large.
+        // Zeros are ignored: an empty input has no element whose index could be too large.
         let modulus = match input.is_empty() {
             true => 0,
             false => input.shape()[axis..].iter().map(|&d| d as u64).product(),
@@ -150,8 +150,8 @@ impl MaxPool {
         windows.map(|(axis, (&size, outputs))| Window::sharing_out(axis, size, outputs)).collect()
     }
 
-    /// The windows along a spatial axis, of which it is not yet known how many there are. Explicit
-    /// padding is that of the window, and so much after the last element.
+    /// The windows along a spatial axis; their number is not known yet. Explicit padding is that of
+    /// the window, and so much after the last element.
     fn placed(&self, axis: usize, window: Window, pad_end: u64) -> Result<Window> {
         let Window { input, kernel, stride, dilation, pad_begin, .. } = window;
         // 64-bit attributes overflow 64 bits together.
@@ -170,8 +170,8 @@ impl MaxPool {
         };
         let padded = u128::from(input) + begin + end;
         let wide_stride = u128::from(stride);
-        // How far a partial window may reach beyond the padded input: by less than a stride. That may
-        // be the only one.
+        // How far a partial window may reach beyond the padded input: by less than a stride. It may
+        // be the only window.
         let beyond = match self.rounding {
             Rounding::Floor => 0,
             Rounding::Ceil | Rounding::CeilTorch => wide_stride - 1,
@@ -193,8 +193,8 @@ impl MaxPool {
 }
 
 impl Window {
-    /// `output` windows that share out a spatial axis. If each has as many elements as the others, they
-    /// are a stride apart.
+    /// `output` windows that share out a spatial axis. If all have the same number of elements,
+    /// they are a stride apart.
     pub(super) fn sharing_out(axis: usize, size: usize, output: u64) -> Result<Self> {
         if size == 0 {
             return Err(Error::NothingToShareOut { axis });
@@ -208,8 +208,9 @@ impl Window {
         Ok(Self { input, output, kernel, stride, dilation: 1, pad_begin: 0, sure, drift })
     }
 
-    /// The position of a tap along the input's axis. Below 0 and at or above the axis's size, it is
-    /// in the padding. The tap that a window does not have is the one before.
+    /// The position of a tap along the input's axis. A position below 0, or at or above the axis's
+    /// size, is in the padding. For a tap that the window does not have, it is the position of the
+    /// tap before.
     fn position(&self, output: usize, tap: u64) -> i128 {
         let tap = tap.min(self.sure - 1 + self.drift.extra(output as u64));
         output as i128 * i128::from(self.stride)
@@ -240,7 +241,7 @@ impl Window {
             input: covered.len() as u64,
             output: outputs.len() as u64,
             kernel: taps.end - first_tap,
-            // Negative if all windows begin after the end of the input; then they cover nothing.
+            // Negative if all windows begin after the end of the input: then they cover no element.
             pad_begin: before.max(0) as u64 + self.drift.shift(first),
             sure: self.sure - first_tap,
             drift: self.drift.after(first),
@@ -291,7 +292,7 @@ fn numbers(
     Ok(list.into_iter().map(|number| number as u64).collect())
 }
 
-/// A number in 64 bits. What does not fit is far beyond what any tensor holds.
+/// A number in 64 bits. Numbers that do not fit are far beyond any tensor.
 fn narrow(value: u128) -> Result<u64> {
     u64::try_from(value).map_err(|_| Error::BadAttribute {
         attribute: "pads_begin and pads_end",

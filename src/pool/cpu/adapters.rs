@@ -1,4 +1,5 @@
-//! Load and store adapters: what windows are looked through for, and what becomes of what is found.
+//! Load and store adapters: what the loops compare (elements, or positions that an earlier launch
+//! found), and what they store.
 
 use std::ops::Range;
 
@@ -7,7 +8,7 @@ use crate::pool::params::Numbering;
 use crate::tensor::key::{Key, KeyOrder, Lane};
 use crate::vector::{Load, Loop, vector};
 
-/// Elements, and where they lie.
+/// Elements, and their places in the source.
 #[derive(Clone, Copy)]
 pub(super) struct Located<O>(pub O);
 
@@ -27,7 +28,7 @@ pub(super) struct Candidates<'a, O: KeyOrder>(pub O, pub &'a [O::Key]);
 impl<O: KeyOrder> Load for Candidates<'_, O> {
     type Item = u32;
     type Lane = <O::Key as Key>::Found;
-    // Each is looked up.
+    // Each position is looked up in the source.
     const VECTORS: bool = false;
     #[inline(always)]
     fn load(self, item: u32, _: u32) -> Self::Lane {
@@ -38,19 +39,19 @@ impl<O: KeyOrder> Load for Candidates<'_, O> {
     }
 }
 
-/// The position of nothing.
+/// The position in a window without elements.
 const NONE: u32 = u32::MAX;
 
-/// Where results of neighbouring windows go.
+/// The destination of the results of neighbouring windows.
 pub(super) trait Output: Send + Sized {
     /// What is found: a key, or a key with its position.
     type Lane: Lane;
     /// The first so many, and the others.
     fn split(self, at: usize) -> (Self, Self);
-    /// Stores some results from one on. As this is called from the first one on, more than `count`
-    /// may be stored, if there is space: what belongs there is stored later.
+    /// Stores some results from one on. Callers store in ascending order, so more than `count` may
+    /// be stored if there is space: later calls overwrite the rest.
     fn store(&mut self, at: usize, found: &[Self::Lane], count: usize);
-    /// Stores what windows without elements give, if their lanes do not say it.
+    /// Stores the results of windows without elements, unless their lanes hold them already.
     fn store_empty(&mut self, _at: usize, _count: usize) {}
 }
 
@@ -86,7 +87,7 @@ impl<O: KeyOrder> Output for Maxima<'_, O> {
     }
 }
 
-/// Positions, for a later launch. Nothing has a position, too.
+/// Positions, for a later launch. Windows without elements have a position, too.
 pub(super) struct Positions<'a, O> {
     pub out: &'a mut [u32],
     #[expect(dead_code, reason = "says of which keys positions are")]
@@ -192,7 +193,7 @@ impl Numbering {
     }
 }
 
-/// Stores what is found of the lines of a block.
+/// Stores the results of the lines of a block.
 pub(super) struct StoreLines<'a, O: Output> {
     pub out: &'a mut O,
     /// The windows of each row, and from one row's to the next row's.
@@ -216,7 +217,8 @@ impl<O: Output> Loop for StoreLines<'_, O> {
         for i in 0..shape.lines {
             let (at, found) = (at + i * line + tile.start, &found[shape.row(i) * pitch..]);
             if width == inner {
-                // Only where lines end where the next ones begin comes later what is after them.
+                // Only if each line ends where the next one begins, a later call overwrites what
+                // follows the line.
                 let end = if overruns { found.len() } else { count };
                 out.store(at, &found[..end], count);
             } else {

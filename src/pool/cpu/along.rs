@@ -9,7 +9,7 @@ use crate::vector::{self, Loop, vector};
 pub(super) struct Down<'a, L> {
     pub axis: &'a Axis,
     pub count: usize,
-    /// From one row to the next.
+    /// The distance from one row to the next.
     pub pitch: usize,
     pub keys: &'a mut [L],
     pub next: &'a mut [L],
@@ -26,8 +26,8 @@ impl<'a, L: Lane> Loop for Down<'a, L> {
     }
 }
 
-/// Windows along the last axis, of `count` rows of keys of a block. Gives the windows of each row
-/// after one another, and from one row's to the next row's.
+/// Windows along the last axis, of `count` rows of keys of a block. Returns the windows of each row
+/// after one another, and the distance from one row's to the next row's.
 pub(super) struct Along<'a, L> {
     pub block: &'a Block<'a>,
     pub count: usize,
@@ -72,8 +72,8 @@ impl<'a, L: Lane> Loop for Along<'a, L> {
             }
             return (next, pitch / 2);
         }
-        // Each window by itself costs its taps, one by one where places have one key; the windows of
-        // all places cost about two a step, in vectors.
+        // Each window by itself costs its taps, one by one if places have one key; the windows of
+        // all places cost about two vector operations a step.
         let line = windows * width;
         let alone = if width == 1 && L::VECTORS { taps * vector::<L>() } else { taps };
         if taps == 1 || !even || alone <= 2 * stride * (taps.ilog2() as usize + 1) {
@@ -86,7 +86,7 @@ impl<'a, L: Lane> Loop for Along<'a, L> {
     }
 }
 
-/// Makes something of each two neighbours and the two after them.
+/// Combines each two neighbours and the two after them.
 #[inline(always)]
 fn pairs<L: Lane>(keys: &[L], next: &mut [L], what: impl Fn(L::Pair, L::Pair) -> L) {
     let pairs = keys.as_chunks::<2>().0;
@@ -96,8 +96,8 @@ fn pairs<L: Lane>(keys: &[L], next: &mut [L], what: impl Fn(L::Pair, L::Pair) ->
     }
 }
 
-/// Every window by itself, of `taps` taps. Vectors may reach beyond a window, where the next one
-/// comes later.
+/// Every window by itself, of `taps` taps. Vectors may reach beyond a window, into the space of the
+/// next one, which is stored later.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "it is one loop's body")]
 fn each<L: Lane>(
@@ -128,7 +128,7 @@ fn each<L: Lane>(
             }
             continue;
         }
-        // Whole vectors, but for the last ones of all, which may have no space.
+        // Whole vectors, except at the end of all, which may have no space after it.
         let vector = vector::<L>();
         let whole = width.next_multiple_of(vector);
         for window in 0..windows {
@@ -158,7 +158,7 @@ fn each<L: Lane>(
     }
 }
 
-/// Every window by itself, where they share out the axis: they hardly overlap.
+/// Every window by itself, for windows that share out the axis: they hardly overlap.
 #[inline(always)]
 fn each_of_its_own<L: Lane>(
     block: &Block<'_>,

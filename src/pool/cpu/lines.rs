@@ -1,5 +1,5 @@
-//! How the work of a launch is cut: into parts for threads, and into blocks of lines that stay in
-//! the first cache.
+//! How the work of a launch is divided: into parts for threads, and into blocks of lines that stay
+//! in the first cache.
 
 use std::ops::Range;
 
@@ -12,14 +12,14 @@ use crate::pool::params::Windows;
 use crate::tensor::key::Lane;
 use crate::vector::{Load, PARALLEL_FROM, dispatch, vector};
 
-/// The same where windows down the rows are not made by tripling: processors fetch the next block
-/// while they work on one. At least a line of a strip.
-/// An AMD EPYC takes 0.7 to 0.8 of the time that it takes for 16 KiB, and a third longer for 1 KiB.
+/// The same for windows down the rows that are not computed by tripling: processors fetch the next
+/// block while they work on one. At least a line of a strip. An AMD EPYC takes 0.7 to 0.8 of the
+/// time that it takes for 16 KiB, and a third longer for 1 KiB.
 const SMALL_BLOCK: usize = 4 << 10;
-/// Bytes of the inner axis that are worked on together, at least.
+/// Minimum bytes of the inner axis that are processed together.
 const TILE: usize = 256;
 
-/// What a thread keeps from one block to the next.
+/// Buffers that a thread reuses for all blocks.
 pub(super) struct Work<L> {
     runs: Runs,
     keys: Vec<L>,
@@ -37,11 +37,11 @@ struct Pool<'a, L: Load> {
     w: &'a Windows,
     load: L,
     source: &'a [L::Item],
-    /// Elements of the inner axis that are worked on together.
+    /// Elements of the inner axis that are processed together.
     tile: usize,
-    /// Windows of a line that are.
+    /// Windows of a line that are processed together.
     strip: usize,
-    /// Whether rows are made into windows by tripling.
+    /// Whether windows down the rows are computed by tripling.
     tripled: bool,
 }
 
@@ -54,7 +54,7 @@ struct Part<O> {
     out: O,
 }
 
-/// Pools what `load` makes of `source`; the output takes all results.
+/// Pools the elements that `load` reads from `source`. The output takes all results.
 pub(super) fn run<L: Load, O: Output<Lane = L::Lane>>(
     w: &Windows,
     load: L,
@@ -65,12 +65,12 @@ pub(super) fn run<L: Load, O: Output<Lane = L::Lane>>(
     let windows = axis.outputs as usize;
     let keys = BLOCK / size_of::<L::Lane>();
 
-    // So few elements of the inner axis that a block has several windows.
-    // Of windows that share out the axis, the most.
+    // So few elements of the inner axis that a block has several windows. Windows that share out
+    // the axis may differ in size; the largest counts.
     let shared = usize::from(axis.is_shared_out());
     let (reach, stride) = (axis.reach as usize + shared, axis.stride as usize + shared);
     let tile = (keys / (4 * (reach + 1))).max(TILE / size_of::<L::Lane>()).min(inner);
-    // So many windows that little is done twice, where their strips overlap.
+    // So many windows that strips overlap little.
     let places = keys.max(4 * (reach + 1) * tile) / tile;
     let strip = ((places - reach - 1) / stride + 1).min(windows);
     let pool = Pool { w, load, source, tile, strip, tripled: is_tripled(w, size_of::<L::Lane>()) };
@@ -83,7 +83,7 @@ pub(super) fn run<L: Load, O: Output<Lane = L::Lane>>(
 }
 
 impl<L: Load> Pool<'_, L> {
-    /// Parts for all threads: some lines each or, of few lines, some windows of one.
+    /// Parts for all threads: some lines each; if there are few lines, some windows of one.
     fn parts<O: Output>(&self, out: O) -> Vec<Part<O>> {
         let (w, line) = (self.w, self.w.line());
         let (outputs, windows) = (w.outputs as usize, w.axes[2].outputs as usize);
@@ -111,8 +111,8 @@ impl<L: Load> Pool<'_, L> {
         if !self.tripled {
             return some;
         }
-        // What is above and below of the lines of a part is looked at twice, unless they are whole
-        // planes.
+        // Rows above and below the lines of a part are read by its neighbours too, unless parts are
+        // whole planes.
         let axis = &self.w.axes[1];
         let plane = axis.outputs as usize;
         let some = some.max(4 * (axis.reach as usize + 1)).next_multiple_of(plane.min(some));
@@ -146,7 +146,7 @@ impl<O: Output> Part<O> {
     }
 }
 
-/// A block that is being made.
+/// The buffers of a block.
 struct Making<'a, L: Load, O: Output> {
     pool: &'a Pool<'a, L>,
     work: &'a mut Work<L::Lane>,
@@ -174,8 +174,8 @@ impl<L: Load, O: Output<Lane = L::Lane>> Making<'_, L, O> {
         self.store_empty();
     }
 
-    /// Stores what windows give that are without elements: some of each line, and all of the lines
-    /// that have no rows.
+    /// Stores the results of windows without elements: some of each line, and all of the lines that
+    /// have no rows.
     fn store_empty(&mut self) {
         let &Block { w, shape, strip, at, line, .. } = self.block;
         let (axis, inner) = (&w.axes[2], w.inner as usize);
@@ -191,12 +191,13 @@ impl<L: Load, O: Output<Lane = L::Lane>> Making<'_, L, O> {
         }
     }
 
-    /// Makes some elements of the inner axis.
+    /// Pools some elements of the inner axis.
     fn tile(&mut self, tile: &Range<usize>) {
         let Self { pool, work: Work { runs, keys, next }, block, out } = self;
         // An even number, for pairs.
         let pitch = (block.strip.span * tile.len()).next_multiple_of(2);
-        // Windows that share out an axis may be more than its places; vectors may reach beyond the end.
+        // Windows that share out an axis may be more than its places; vectors may reach beyond the
+        // end.
         let line = pitch.max(block.strip.windows * tile.len());
         let needed = block.shape.rows() * line + 2 * vector::<L::Lane>();
         if keys.len() < needed {

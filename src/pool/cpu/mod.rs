@@ -1,7 +1,7 @@
 //! The CPU kernels of this module. The shaders differ in how they read, not in what they write:
-//! here all are the same loops, over some lines of results at a time. What the rows hold that the
-//! windows of a line cover is merged place by place; then windows along the line are made. Small
-//! planes have a way of their own.
+//! here all use the same loops, over some lines of results at a time. The rows that the windows of
+//! a line cover are merged place by place; then windows along the line are computed. Small planes
+//! have a path of their own.
 
 mod adapters;
 mod along;
@@ -27,8 +27,8 @@ pub(super) fn reads_in_place(shader: &Shader, params: &[u32], view: &Placement) 
     !shader.is("indices") && p.windows.placed(view).is_some()
 }
 
-/// The maxima of windows, or where they are. Parameters begin with those of all pools; a numbering
-/// follows where there are indices.
+/// The maxima of windows, or their positions. Parameters begin with those of all pools; with
+/// indices, a numbering follows.
 pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {
     let p: &Params = first_params(call.params);
     match shader.is("indices") {
@@ -44,7 +44,7 @@ pub(crate) fn run(shader: &Shader, call: Call<'_, '_>) {
     }
 }
 
-/// Where in a source the maxima of windows are; [`u32::MAX`] for a window without elements.
+/// The positions in a source of the maxima of windows; [`u32::MAX`] for a window without elements.
 pub(crate) fn find_positions(
     element: ElementType,
     ranking: Ranking,
@@ -68,8 +68,7 @@ fn maxima<O: KeyOrder>(order: O, p: &Params, mut call: Call<'_, '_>) {
     lines::run(&p.windows, Elements(order), source, Maxima { out, order, empty });
 }
 
-/// Where the maxima of windows are: the elements found and their indices, or positions for a later
-/// launch.
+/// Pools with positions: the elements found and their indices, or positions for a later launch.
 fn find<O: KeyOrder>(order: O, p: &Params, n: &Numbering, call: Call<'_, '_>) {
     let outputs = p.windows.outputs as usize;
     let source = cast_slice(call.sources[0]);
@@ -94,7 +93,7 @@ fn find<O: KeyOrder>(order: O, p: &Params, n: &Numbering, call: Call<'_, '_>) {
     }
 }
 
-/// Looks among the elements of the source, or among positions of theirs.
+/// Compares the elements of the source, or those at positions that an earlier launch found.
 fn search<O: KeyOrder>(
     order: O,
     p: &Params,

@@ -1,8 +1,8 @@
-//! Windows of stride 1 over small planes, as pyramids of poolings have them: all lines of a plane at
-//! once. Lines of a few vectors would each cost as much as the work on them.
+//! Windows of stride 1 over small planes, as pyramids of poolings have them: all lines of a plane
+//! at once. Lines of a few vectors would each cost as much as the work on them.
 //!
-//! Windows along lines reach into the neighbouring ones. What they find there is masked out: a key
-//! and 0 is 0, which no maximum is below.
+//! Windows along lines reach into the neighbouring lines. A mask sets the keys that they find there
+//! to 0, the identity.
 
 use std::iter;
 
@@ -14,7 +14,7 @@ use crate::pool::params::{Axis, Windows};
 use crate::tensor::key::{Key, KeyOrder, Lane};
 use crate::vector::{Loop, PARALLEL_FROM, dispatch, windows};
 
-/// Bytes of a line, and of all masks, at most.
+/// Maximum bytes of a line, and of all masks.
 const MAX_LINE: usize = 512;
 const MAX_MASKS: usize = 16 << 10;
 
@@ -24,14 +24,14 @@ struct Planes<'a, K> {
     /// Elements of a line and of a plane.
     line: usize,
     plane: usize,
-    /// Keys between those of two planes: what windows reach beyond the first and the last lines.
+    /// Keys between two planes: as many as windows reach beyond the first and the last lines.
     gap: usize,
     /// For each tap along lines, a mask for each element of a plane.
     masks: Vec<K>,
 }
 
-/// How far windows begin before their own element, in elements of the axis; `None` if they are not
-/// as many as the elements, or have no tap at their own.
+/// The distance from the start of a window to its own element, in elements of the axis; `None` if
+/// windows are not as many as the elements, or have no tap at their own.
 fn before(axis: &Axis) -> Option<usize> {
     let before = u32::try_from(-i64::from(axis.start)).ok()?;
     let own = before.is_multiple_of(axis.dilation) && before <= axis.reach;
@@ -40,7 +40,7 @@ fn before(axis: &Axis) -> Option<usize> {
 }
 
 impl<'a, K: Key> Planes<'a, K> {
-    /// The planes of a launch; `None` if lines are better worked on one by one.
+    /// The planes of a launch; `None` if it is faster to process the lines one by one.
     fn new(w: &'a Windows) -> Option<Self> {
         let [outer, down, along] = &w.axes;
         let line = along.size as usize * w.inner as usize;
@@ -128,7 +128,7 @@ impl<O: KeyOrder> Loop for Block<'_, O> {
         let inner = w.inner as usize;
         let left = -along.start as usize * inner;
         let right = along.reach as usize * inner - left;
-        // What is read beyond the first and the last plane.
+        // Keys beyond the first and the last plane.
         let first = left.max(*gap);
         let needed = first + source.len() / plane * (plane + gap) + right.max(*gap);
         if keys.len() < needed {
@@ -141,7 +141,7 @@ impl<O: KeyOrder> Loop for Block<'_, O> {
                 *key = order.key(item);
             }
         }
-        // Windows along the lines, two taps at a time; an odd one is taken twice.
+        // Windows along the lines, two taps at a time; an odd one is read twice.
         let taps = along.taps as usize;
         let apart = along.dilation as usize * inner;
         for (begin, _) in begins.clone().zip(source.chunks_exact(*plane)) {
@@ -182,7 +182,7 @@ mod tests {
     use crate::tensor::key::{Ranking, with_order};
     use crate::vector::Elements;
 
-    /// An axis with as many windows as elements, which begin so far before their own element.
+    /// An axis with as many windows as elements; each window begins so far before its own element.
     fn axis(size: u32, taps: u32, dilation: u32, before: u32, pitch: usize) -> Axis {
         let (reach, start) = ((taps - 1) * dilation, -(before as i32));
         let pitch = pitch as u32;

@@ -1,4 +1,4 @@
-//! Levels of a pyramid, whole ones at a time.
+//! Levels of a pyramid, one whole level after the other.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
@@ -9,7 +9,7 @@ use crate::pool::params::PyramidParams;
 use crate::tensor::key::{KeyOrder, Lane, with_order};
 use crate::vector::Elements;
 
-/// The maxima of each level, of those of the level above.
+/// The maxima of each level, computed from the level above.
 pub(in crate::pool) fn run(shader: &Shader, call: Call<'_, '_>) {
     let p: &PyramidParams = call.params();
     with_order!(shader.element, p.pool.ranking, order => levels(order, p, call));

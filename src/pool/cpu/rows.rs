@@ -1,4 +1,4 @@
-//! The maxima of the rows that lines look at, place by place.
+//! The maxima of the rows that lines read, place by place.
 
 use std::ops::Range;
 
@@ -6,11 +6,11 @@ use super::runs::{Block, Runs};
 use crate::tensor::key::Lane;
 use crate::vector::{Load, Loop, prefetch, vector};
 
-/// How many bytes ahead of the rows of a line memory is asked for. On an Intel Xeon half of it and
-/// twice as much were slower; without, pools took up to 1.3 times as long.
+/// How many bytes ahead of the rows of a line to prefetch. On an Intel Xeon half of it and twice as
+/// much were slower; without prefetching, pools took up to 1.3 times as long.
 const AHEAD: usize = 2048;
-/// Bytes of a row for which it is. Shorter ones share lines, and of longer ones processors fetch as
-/// much by themselves.
+/// Bytes of a row from which on to prefetch, and up to which: shorter rows share lines of the
+/// cache, and processors prefetch longer ones by themselves.
 const FETCHED: Range<usize> = 64..4096;
 
 /// The lines of keys of a block. Padding has the lowest keys.
@@ -34,7 +34,7 @@ impl<L: Load> Loop for Fill<'_, L> {
         let Self { block, runs, load, source, tile, pitch, mut keys } = self;
         let (inner, strip) = (block.w.inner as usize, block.strip);
         let (width, places) = (tile.len(), strip.to - strip.from);
-        // The places of a tile lie apart.
+        // The places of a tile are apart.
         let (count, pieces) = if width == inner { (places * width, 1) } else { (width, places) };
         let whole = count.next_multiple_of(vector::<L::Lane>());
         let before = strip.skipped * width;
@@ -51,7 +51,7 @@ impl<L: Load> Loop for Fill<'_, L> {
                 for piece in 0..pieces {
                     let offset = (strip.from + piece) * inner + tile.start + line * runs.apart;
                     let keys = &mut keys[before + piece * width..];
-                    // Vectors may reach beyond the end, where the next line comes later.
+                    // Vectors may reach beyond the end, into the next line, which is stored later.
                     let space = keys.len().min(source.len() - offset - last);
                     let count = if whole <= space { whole } else { count };
                     merge_rows(load, source, rows, offset, &mut keys[..count]);
@@ -101,7 +101,7 @@ fn merge_rows<L: Load>(
         count => {
             two::<L, false>(load, row(0), row(1), keys);
             for i in (2..count).step_by(2) {
-                // An odd one is taken twice, which changes no maximum.
+                // An odd one is read twice, which changes no maximum.
                 two::<L, true>(load, row(i), row((i + 1).min(count - 1)), keys);
             }
         }
@@ -111,7 +111,7 @@ fn merge_rows<L: Load>(
 /// A row's items, and the position of the first.
 type Row<'a, L> = (&'a [<L as Load>::Item], u32);
 
-// Flat loops over slices: of loops inside loops, compilers gather keys from afar.
+// Flat loops over slices: compilers turn nested loops into gathers.
 
 #[inline(always)]
 fn one<L: Load>(load: L, a: Row<L>, keys: &mut [L::Lane]) {

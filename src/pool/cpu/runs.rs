@@ -1,10 +1,10 @@
-//! Which rows the lines of a block look at. Nothing here depends on the elements.
+//! Which rows the lines of a block read. Nothing here depends on the elements.
 
 use std::ops::Range;
 
 use crate::pool::params::{Axis, Windows};
 
-/// Bytes of keys that are worked on together: two buffers of them, and what is read, stay in the
+/// Bytes of keys that are processed together: two buffers of them, and the source, stay in the
 /// first cache.
 pub(super) const BLOCK: usize = 16 << 10;
 
@@ -19,7 +19,7 @@ pub(super) struct Strip {
     pub to: usize,
     /// Places before them.
     pub skipped: usize,
-    /// Windows that may be without elements: the first so many, and those from here on.
+    /// Windows that may be without elements: those before the first number, and from the second on.
     pub within: usize,
     pub after: usize,
 }
@@ -50,11 +50,12 @@ impl Strip {
     }
 }
 
-/// Neighbouring lines that are worked on together, as rows of keys.
+/// Neighbouring lines that are processed together, as rows of keys.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     pub lines: usize,
-    /// Lines of a plane, the rows that it has, and from one line's row to the next line's.
+    /// Lines of a plane, the rows that it has, and the distance from one line's row to the next
+    /// line's.
     plane: usize,
     span: usize,
     stride: usize,
@@ -71,7 +72,7 @@ impl Shape {
         let (axis, plane) = (&w.axes[1], w.axes[1].outputs as usize);
         let (stride, reach) = (axis.stride as usize, axis.reach as usize);
         let span = |lines: usize| (lines - 1) * stride + reach + 1;
-        // So many rows that little is done twice, where blocks overlap.
+        // So many rows that blocks overlap little.
         let rows = capacity.max(4 * (reach + 1));
         if first.is_multiple_of(plane) && left >= plane && span(plane) <= rows {
             let planes = (capacity / span(plane)).clamp(1, left / plane);
@@ -85,18 +86,18 @@ impl Shape {
         self.lines / self.plane * self.span
     }
 
-    /// The row of a line, when windows down the rows are made.
+    /// The row of a line, once windows down the rows are computed.
     pub(super) fn row(&self, line: usize) -> usize {
         line / self.plane * self.span + line % self.plane * self.stride
     }
 }
 
-/// Bytes of the rows that a line's windows cover, or of a strip of them, that blocks of all rows
-/// may have.
+/// Maximum bytes of the rows that the windows of a line, or of a strip of it, cover, if blocks have
+/// all rows.
 const MAX_ROW_BYTES: usize = 1 << 20;
 
-/// Whether windows across lines are better made of all rows by tripling than one by one, with keys
-/// of so many bytes.
+/// Whether it is faster to compute windows across lines of all rows by tripling than one by one,
+/// with keys of so many bytes.
 pub(super) fn is_tripled(w: &Windows, lane: usize) -> bool {
     let [before, axis, last] = &w.axes;
     let row = last.size as usize * w.inner as usize * lane;
@@ -123,7 +124,7 @@ impl<'a> Cursor<'a> {
         Self { w, outer: rest / a0.outputs as usize, x0: rest % a0.outputs as usize, x1 }
     }
 
-    /// Behind so many lines of the same plane.
+    /// The number of lines of the same plane before it.
     pub(super) fn advance(&mut self, lines: usize) {
         self.x1 += lines;
         if self.x1 == self.w.axes[1].outputs as usize {
@@ -136,8 +137,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// How many lines from this one on, of so many, have rows that lie alike: `stride` rows after
-    /// those of the line before.
+    /// How many of these lines, from this one on, have the same pattern of rows: `stride` rows
+    /// after those of the line before.
     fn alike(&self, lines: usize) -> usize {
         let axis = &self.w.axes[1];
         let (first, last) = (axis.first(self.x1), i64::from(axis.size) - 1 - i64::from(axis.reach));
@@ -148,7 +149,7 @@ impl<'a> Cursor<'a> {
         inside.min(axis.outputs as usize - self.x1).min(lines)
     }
 
-    /// The first element of the batch, or what the outer axis is.
+    /// The first element of the batch, or of another place along the outer axis.
     fn origin(&self) -> usize {
         self.w.base as usize + self.outer * self.w.outer_pitch as usize
     }
@@ -180,19 +181,19 @@ pub(super) struct Block<'a> {
     pub first: usize,
     pub shape: Shape,
     pub strip: &'a Strip,
-    /// Where the results of the first line go, and from one line to the next.
+    /// The destination of the first line's results, and the distance from one line to the next.
     pub at: usize,
     pub line: usize,
 }
 
-/// What the keys of a block are made of: lines of keys, each the maximum of some rows.
+/// The keys of a block: lines of keys, each the maximum of some rows.
 #[derive(Default)]
 pub(super) struct Runs {
     rows: Vec<usize>,
-    /// Lines of keys whose rows lie alike: the rows of the first line, among those of all runs, and
-    /// how many lines there are.
+    /// Runs of lines with the same pattern of rows: the rows of the first line, among those of all
+    /// runs, and the number of lines.
     runs: Vec<(Range<usize>, usize)>,
-    /// From a line's rows to the next line's, in elements.
+    /// The distance from a line's rows to the next line's, in elements.
     pub apart: usize,
     /// The lines of results without any row.
     pub empty: Vec<usize>,

@@ -1,6 +1,5 @@
-//! Gradients of pools on software adapters: an invocation goes through the windows of rows that are
-//! its own (`shaders/software/gradient_rows.wgsl`), where on hardware each element looks for its
-//! windows.
+//! Gradients of pools on software adapters: an invocation visits the windows of its own rows
+//! (`shaders/software/gradient_rows.wgsl`); on hardware each element finds its windows.
 
 use bytemuck::{bytes_of, pod_collect_to_vec};
 
@@ -14,8 +13,8 @@ pub(super) static KERNELS: [&Kernel; 1] = [&ROWS];
 
 pub(super) const TUNING: Tuning = Tuning { special: Some(launch) };
 
-/// Sums of the gradients of windows, added in the result. So it is not for elements of 16 bits,
-/// whose sums have 32.
+/// Sums of the gradients of windows, accumulated in the result. So elements of 16 bits, whose sums
+/// have 32, cannot use it.
 static ROWS: Kernel = Kernel::new::<Params>("pool_gradient_rows", "software/gradient_rows", run)
     .only(|element, _| element.is_float() && element.size() >= 4);
 
@@ -23,11 +22,11 @@ static ROWS: Kernel = Kernel::new::<Params>("pool_gradient_rows", "software/grad
 const INVOCATIONS: u64 = 512;
 /// Words that an iteration sets to 0.
 const CLEARED: u64 = 8;
-/// How often a window may be read, by invocations that have neighbouring rows.
+/// Maximum times that a window is read, by invocations that have neighbouring rows.
 const MAX_REREADS: u64 = 4;
 
 params! {
-    /// How rows are cut into those of invocations.
+    /// How rows are divided among invocations.
     struct Strips {
         /// Invocations.
         count: u32,
@@ -68,7 +67,7 @@ fn launch(builder: &Builder<'_>, windows: &Windows) -> Option<SpecialLaunch> {
     })
 }
 
-/// The rows of each invocation, if few enough of them are enough.
+/// The rows of each invocation; `None` if no number is small enough.
 fn strips(builder: &Builder<'_>, windows: &Windows) -> Option<Strips> {
     let [first, second, third] = windows.axes;
     let (size, row) = (u64::from(first.size), u64::from(first.pitch));
@@ -79,7 +78,7 @@ fn strips(builder: &Builder<'_>, windows: &Windows) -> Option<Strips> {
         let reached = (rows - 1 + u64::from(first.reach)) / u64::from(first.stride) + 1;
         reached.min(outputs)
     };
-    // Of loops one after the other and in one another: all count together.
+    // Iterations of nested loops, and of loops after each other, count together.
     let iterations = |rows: u64| {
         let words = rows * row * builder.item() / 4;
         words / CLEARED + CLEARED + windows_of(rows) * row_windows

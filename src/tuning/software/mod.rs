@@ -1,11 +1,10 @@
 //! Kernels and numbers that only software adapters get: GPUs that a driver emulates on the CPU
 //! (Mesa's lavapipe and llvmpipe, SwiftShader, WARP).
 //!
-//! Such adapters run invocations in turn and coalesce no accesses: they are fast where each
-//! invocation reads contiguous memory of its own, and they pay for loops, for branches, of which
-//! they run both sides, and for conditional stores. [`Tuning::software`] is the one door to this
-//! module; nothing else in the crate knows what is behind it. The kernels run on any device, and are
-//! right there.
+//! Such adapters run invocations in turn and coalesce no accesses: they are fast if each invocation
+//! reads contiguous memory of its own. Loops, conditional stores and branches are slow, since both
+//! sides of a branch run. The rest of the crate reaches this module only through
+//! [`Tuning::software`]. The kernels give right results on any device.
 
 mod gradient;
 mod pool;
@@ -21,8 +20,8 @@ impl Tuning {
     pub fn software() -> Self {
         Self {
             name: "software",
-            // More than a few dozen cores and vectors of them, and few enough that each
-            // invocation has long stretches of memory.
+            // More than a few dozen cores and their vectors need, and few enough that each
+            // invocation has long contiguous parts of memory.
             target_parallelism: 4096,
             // On lavapipe 4 MiB take 1.46 ms word by word, 0.9 by fours, 0.67 by eights, and 0.6
             // by sixteens.

@@ -9,42 +9,45 @@ use crate::pool::{Axis, Group, HARDWARE, Numbering, Params, SpecialLaunch, Tunin
 /// The kernels for pools.
 pub(super) static KERNELS: [&Kernel; 1] = [&SLIDING_WINDOW];
 
-/// On lavapipe 9 taps in a loop take 3 to 4 times as long as the same in a specialised text.
+/// On lavapipe 9 taps in a loop take 3 to 4 times as long as in a specialised text.
 pub(super) const TUNING: Tuning = Tuning {
     loop_cost: 3,
     max_tile_taps: 0,
     max_gradient_taps: 0,
-    // On lavapipe eight levels of 1080 x 1920 f32 take 54 ms by two launches of tiles, and 1.9 ms by
-    // eight of windows that slide.
+    // On lavapipe eight levels of 1080 x 1920 f32 take 54 ms by two launches of tiles, and 1.9 ms
+    // by eight launches of sliding windows.
     max_pyramid_levels: 0,
     special: Some(launch),
     ..HARDWARE
 };
 
-// Measured on lavapipe, but for `MAX_READS`.
+// Measured on lavapipe, except `MAX_READS`. Maximum taps along the last axis, and positions that
+// are held from one step to the next. Windows of 31 take a fifth of the time that gathering them
+// takes, and 1.4 times that of windows of 13.
 /// Taps along the last axis, at most, and positions that are held from one step to the next.
 /// Windows of 31 take a fifth of what it takes to gather them, and 1.4 times what windows of 13
 /// take.
 const MAX_TAPS: u64 = 32;
 const MAX_HELD: usize = 32;
-/// Blocks that the text reads, at most; half as many with positions. SwiftShader takes
-/// half a second to compile 18 of them, and minutes for 27.
+/// Maximum blocks that the text reads; half as many with positions. SwiftShader takes half a second
+/// to compile 18 of them, and minutes for 27.
 const MAX_READS: usize = 18;
-/// From one window to the next along the last axis, at most.
+/// Maximum distance from one window to the next along the last axis.
 const MAX_STRIDE: u64 = 4;
-/// Taps along the axes before the last, at most, and how often one element may be read along these.
+/// Maximum taps along the axes before the last, and how often one element may be read along these.
 /// 5 x 5 of stride 1 at once took as long as one axis after the other.
 const MAX_ROWS: u64 = 9;
 const MAX_REREADS: u64 = 4;
-/// Blocks that are held, at most, where an invocation slides along several blocks beside one
-/// another: along one it took twice as long as along two or four, and along eight a quarter longer.
+/// Maximum blocks that are held, if an invocation slides along several blocks side by side: along
+/// one it took twice as long as along two or four, and along eight a quarter longer.
 const MAX_HELD_BESIDE: usize = 12;
-/// Steps of an invocation, at most, and invocations that keep all cores busy. 56 steps take 1.3 to
+/// Maximum steps of an invocation, and invocations that keep all cores busy. 56 steps take 1.3 to
 /// 1.5 times as long.
 const STEPS: u64 = 448;
 const INVOCATIONS: u64 = 512;
 
-/// Indices are of elements of a word, of lines of whole blocks, and distances in memory.
+/// The kernel has indices for elements of a word and lines of whole blocks; they are distances in
+/// memory.
 fn launch(
     builder: &Builder<'_>,
     group: &Group,
@@ -70,7 +73,7 @@ fn launch(
     Some(SpecialLaunch { shader, params: pod_collect_to_vec(bytes_of(&params)), invocations })
 }
 
-/// The window that slides along the lines of a group, if one can, for a text that reads so many
+/// The sliding window for the lines of a group, if it can have one, for a text that reads so many
 /// blocks; and whether the lines of the source and of the result begin within blocks.
 fn choose(
     builder: &Builder<'_>,
@@ -90,7 +93,7 @@ fn choose(
     }
     let (block, item) = (builder.block(), builder.item() as usize);
     let over_blocks = group.inner > 1 && group.inner.is_multiple_of(block);
-    // A plane whose positions are wanted may begin anywhere, a piece of a tensor within a word.
+    // A plane with positions may begin anywhere, a piece of a tensor within a word.
     let length = |elements: u64| if over_blocks { 0 } else { elements };
     let lines = [(axis.size, params.windows.base), (axis.outputs, params.result_base)];
     let lines = lines.map(|(elements, base)| length(elements) | u64::from(base));
@@ -120,9 +123,9 @@ fn choose(
     Some((wider.or(Some(window)).filter(fits)?, unaligned))
 }
 
-/// How the lines of a group are cut into strips, and the invocations that slide along them.
+/// How the lines of a group are divided into strips, and the invocations that slide along them.
 fn strips(builder: &Builder<'_>, group: &Group, window: &SlidingWindow) -> (Strips, u64) {
-    // Groups that are asked about may be far larger than what is launched.
+    // The planner may ask about groups far larger than a launch.
     let [first, before, axis] = &group.axes;
     let lines = group.outer.saturating_mul(first.outputs).saturating_mul(before.outputs);
     let beside = (group.inner / builder.block() / window.beside() as u64).max(1);
@@ -152,8 +155,8 @@ mod tests {
     use crate::reduce;
     use crate::tensor::{ElementType, TensorDesc};
 
-    /// Windows slide along whole words. Pieces of a tensor, as small bindings make them, may begin
-    /// within one, and are gathered.
+    /// Windows slide along whole words. Pieces of a tensor, with small bindings, may begin within
+    /// one; the general kernels gather these.
     #[test]
     fn lines_begin_with_words() {
         let wgpu = wgpu::Limits::default();

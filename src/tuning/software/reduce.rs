@@ -7,14 +7,14 @@ use crate::reduce::{run_columns, run_rows};
 /// The kernels for reductions.
 pub(super) static KERNELS: [&Kernel; 2] = [&SHORT_ROWS, &COLUMN_TILES];
 
-/// The maximum of short rows, several an invocation.
+/// The maximum of short rows, several for each invocation.
 static SHORT_ROWS: Kernel =
     Kernel::new::<RowsParams>("reduce_short_rows", "software/short_rows", run_rows);
 /// The maximum down columns, in tiles of neighbouring blocks.
 static COLUMN_TILES: Kernel =
     Kernel::new::<ColumnsParams>("reduce_column_tiles", "software/column_tiles", run_columns);
 
-/// A row is one invocation's, or split into pieces that are.
+/// One invocation reduces a row, or a piece of one.
 pub(super) const TUNING: Tuning = Tuning {
     max_threads_per_row: 1,
     min_blocks: 16,
@@ -22,12 +22,12 @@ pub(super) const TUNING: Tuning = Tuning {
     ..CPU
 };
 
-/// Bytes of a row that is reduced together with its neighbours, at most, and bytes that an
-/// invocation reads of them. On lavapipe rows of 64 bytes take 0.43 of the time one by one, of
-/// 256 bytes 0.37, of 1024 bytes 0.55, and of 8192 bytes about all of it.
+/// Maximum bytes of a row that is reduced together with its neighbours, and bytes that an
+/// invocation reads of them. On lavapipe rows of 64 bytes take 0.43 of the time one by one, of 256
+/// bytes 0.37, of 1024 bytes 0.55, and of 8192 bytes about all of it.
 const SHORT: u64 = 2048;
 const SHORT_TOTAL: u64 = 16384;
-/// Rows that an invocation of `column_tiles` takes, at most, and blocks of a row that it owns. On
+/// Maximum rows that an invocation of `column_tiles` reads, and blocks of a row that it owns. On
 /// lavapipe 4096 x 4096 elements take 1.5 times as long by 16 rows, 1.1 times by 32; by 32 blocks
 /// 1.2 times.
 const TILE_ROWS: u64 = 64;
@@ -47,7 +47,8 @@ fn rows(builder: &Builder<'_>, e: Extents, at: Start) -> Option<(&'static Kernel
     }
     let iterations = 1 + bytes.div_ceil(64);
     let max_iterations = u64::from(builder.target.limits.max_iterations);
-    // As many rows as fill the device, and as an invocation may end; they fill whole words.
+    // As many rows as fill the device, within the iterations of an invocation; they fill whole
+    // words.
     let rows = (SHORT_TOTAL / bytes).min(e.outer / u64::from(builder.target.parallelism));
     let rows = rows.min(max_iterations / iterations);
     let rows = rows.max(per_word) / per_word * per_word;
@@ -64,7 +65,8 @@ fn columns(
     let block = builder.block();
     let matrix = e.n * e.inner;
     let rows = matrix.div_ceil(width);
-    // Rows are read by eights; what a piece has not is read again, which must not be much.
+    // Eight rows are read at a time. If a piece has fewer, some are read again, which must not cost
+    // much.
     let eights = rows.div_ceil(rows.div_ceil(TILE_ROWS)).next_multiple_of(8);
     let chunk = eights.min(rows);
     let splits = rows.div_ceil(chunk);

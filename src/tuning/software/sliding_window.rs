@@ -1,5 +1,5 @@
-//! `shaders/software/sliding_window.wgsl`: what a loop over the taps of a window would do, without the
-//! loop, in texts that are specialised for a window.
+//! `shaders/software/sliding_window.wgsl`: pools without a loop over the taps of a window, in texts
+//! that are specialised for a window.
 
 mod text;
 
@@ -10,8 +10,8 @@ use crate::pool::{self, Numbering, Params};
 use crate::wgsl::params;
 
 /// Maxima of windows. `unaligned_source` and `unaligned_result`: lines begin and end with words,
-/// but not with blocks. `indices`: where they are, too, of elements of a word. `wide`: indices have two
-/// words.
+/// but not with blocks. `indices`: their positions, too, for elements of a word. `wide`: indices
+/// have two words.
 pub(super) static SLIDING_WINDOW: Kernel =
     Kernel::new::<SlidingParams>("pool_sliding_window", "software/sliding_window", pool::run)
         .flags(&["unaligned_source", "unaligned_result", "indices", "wide"])
@@ -25,14 +25,14 @@ pub(super) static SLIDING_WINDOW: Kernel =
         });
 
 params! {
-    /// How lines are cut into strips.
+    /// How lines are divided into strips.
     pub(super) struct Strips {
         /// Strips of all lines, and of one.
         pub count: u32,
         pub per_line: u32,
         /// Steps of a strip; the last one of a line may have fewer.
         pub steps: u32,
-        /// Strips of an invocation, which follow one another.
+        /// Strips of an invocation, which are contiguous.
         pub per_invocation: u32,
         /// Divisors: `per_line`, and the inner axis in BREADTH blocks.
         pub by_per_line: [u32; 4],
@@ -48,7 +48,7 @@ params! {
     }
 }
 
-/// What a text knows of its window.
+/// The window that a text is specialised for.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub(super) struct SlidingWindow {
@@ -60,18 +60,18 @@ pub(super) struct SlidingWindow {
     pub stride: u8,
     /// From one tap to the next along it.
     pub dilation: u8,
-    /// From the first tap to the last one, which may be nearer than taps and dilation make it.
+    /// From the first tap to the last one. The last tap may be nearer than taps and dilation say.
     pub reach: u8,
-    /// Where the window slides along elements that follow one another: the element of a block of 16
-    /// bytes that the first window begins at.
+    /// For a window that slides along contiguous elements: the element of a block of 16 bytes that
+    /// the first window begins at.
     pub shift: u8,
-    /// Where it slides along whole blocks of an inner axis: how many of them an invocation slides
-    /// along at once; 0 along elements.
+    /// For a window that slides along whole blocks of an inner axis: how many blocks side by side
+    /// an invocation slides along at once; 0 along elements.
     pub breadth: u8,
 }
 
 impl SlidingWindow {
-    /// Some of all that there may be: with every part of the text that there is.
+    /// Samples of the unbounded number of windows: they have every part of the text.
     const SAMPLES: [Self; 4] = [
         Self { rows: [2, 2], taps: 3, stride: 2, dilation: 1, reach: 2, shift: 1, breadth: 0 },
         Self { rows: [1, 1], taps: 13, stride: 1, dilation: 1, reach: 11, shift: 0, breadth: 0 },
@@ -101,7 +101,7 @@ impl SlidingWindow {
         self.breadth.max(1).into()
     }
 
-    /// Positions that the windows of a step look at.
+    /// Positions that the windows of a step read.
     pub(super) fn held(&self, size: usize) -> usize {
         let per_position = self.per_position(size);
         let windows = (per_position - 1) * usize::from(self.stride);

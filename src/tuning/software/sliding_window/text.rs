@@ -7,7 +7,7 @@ use super::SlidingWindow;
 
 const COMPONENTS: [&str; 4] = ["x", "y", "z", "w"];
 
-/// What the generated text takes from the files.
+/// What the generated text imports from the files.
 const IMPORTS: &str = "\
 import kernel::store_step;
 import package::common::block::{Acc, acc_add_keys, acc_pack};
@@ -16,11 +16,11 @@ import package::software::sliding_window::{Candidates, Lines, Row, better, bette
 import package::software::sliding_window::{candidate, candidates, row, row_keys, together};
 ";
 
-/// What the functions take that load columns.
+/// The arguments of the functions that load columns.
 const LOAD: &str = "held: ptr<function, Held>, rows: Rows, lines: Lines, at: i32";
 
 impl SlidingWindow {
-    /// The text, for elements of so many bytes; `finds` is whether positions are found too, of
+    /// The text, for elements of so many bytes; `finds` is whether it finds positions too, for
     /// elements of a word.
     pub(super) fn text(&self, size: usize, finds: bool) -> String {
         let &Self { stride, shift, .. } = self;
@@ -43,14 +43,14 @@ fn store_windows(held: ptr<function, Held>, lines: Lines, line: u32, step: u32) 
         )
     }
 
-    /// The rows of a window, and how a column is made of what they have at a position.
+    /// The rows of a window, and how a column is computed from their blocks at a position.
     fn columns(&self, finds: bool) -> String {
         let [first, before] = self.rows;
         let taps = (0..first).flat_map(|i| (0..before).map(move |j| (i, j)));
         let rows = taps.map(|(i, j)| format!("row(origin, first0, first1, {i}u, {j}u)"));
         let rows: Vec<_> = rows.collect();
         let (count, rows) = (rows.len(), rows.join(", "));
-        // Keys, or also where they are; and the function that loads those of a row.
+        // Keys, or also their positions; and the function that loads those of a row.
         let (column, load) =
             if finds { ("Candidates", "candidates") } else { ("vec4<u32>", "row_keys") };
         let body = if finds && count > 1 {
@@ -81,7 +81,7 @@ fn column(rows: Rows, lines: Lines, at: i32, beside: u32) -> Column {{
         )
     }
 
-    /// The columns that a step holds, and how the next step comes to hold its own.
+    /// The columns that a step holds, and how they move to the next step.
     fn held_columns(&self, size: usize) -> String {
         let (stride, beside) = (usize::from(self.stride), self.beside());
         let (held, kept) = (self.held(size), self.kept(size));
@@ -92,8 +92,8 @@ fn column(rows: Rows, lines: Lines, at: i32, beside: u32) -> Column {{
             });
             columns.collect::<String>()
         };
-        // Once more in a loop rather than all that is kept: some drivers take minutes for long
-        // texts.
+        // A loop reads the columns again instead of keeping them: some drivers take minutes for
+        // long texts.
         let begin = match kept.div_ceil(stride) {
             0 | 1 => fill(0..kept),
             steps => format!(
@@ -119,7 +119,8 @@ fn move_on(held: ptr<function, Held>) {{
         )
     }
 
-    /// How the windows of a step are made and stored, along neighbouring elements, each a value.
+    /// How the windows of a step are computed and stored, along neighbouring elements, one value
+    /// each.
     fn windows_of_elements(&self, size: usize, finds: bool) -> String {
         let per_position = self.per_position(size);
         let element = |i: usize| {
@@ -128,7 +129,7 @@ fn move_on(held: ptr<function, Held>) {{
             match size {
                 4 if finds => format!("candidate((*held)[{block}], {i}u)"),
                 8 => format!("vec2<u32>({}, {})", word(2 * i), word(2 * i + 1)),
-                // In the top bits of a word; what lies below them is anything.
+                // The top bits of a word; the bits below them are unspecified.
                 _ => match 32 - 8 * (size * (i % (4 / size)) + size) {
                     0 => word(i * size / 4),
                     left => format!("{} << {left}u", word(i * size / 4)),
@@ -144,7 +145,7 @@ fn move_on(held: ptr<function, Held>) {{
             let first = usize::from(self.shift) + window * usize::from(self.stride);
             let taps = usize::from(self.taps) - usize::from(!even);
             let some = made.maximum(first, taps, &element);
-            // The last tap is one of the others where these are even.
+            // If the number of taps is even, the last tap is one of the others.
             let last = made.maximum(first + last, 1, &element);
             made.text += &format!("    let k{window} = {best}({some}, {last});\n");
         }
@@ -186,7 +187,7 @@ fn join(finds: bool, blocks: Vec<String>) -> String {
     format!("acc_pack({sum})")
 }
 
-/// A word of keys that are each in the top bits of one.
+/// A word of keys, each in the top bits of a value.
 fn packed(keys: &[String]) -> String {
     match keys {
         [a, b] => format!("({a} >> 16u) | ({b} & 0xffff0000u)"),
@@ -198,18 +199,18 @@ fn packed(keys: &[String]) -> String {
     }
 }
 
-/// Maxima that there are already.
+/// Maxima that are computed already.
 struct Made {
     text: String,
     known: HashSet<(usize, usize)>,
     dilation: usize,
-    /// The function of two that makes them.
+    /// The function that computes the maximum of two.
     best: &'static str,
 }
 
 impl Made {
-    /// The name of the maximum of so many taps from an element on: of two of half as many, which
-    /// may overlap.
+    /// The name of the maximum of so many taps from an element on: the maximum of two, each of half
+    /// as many taps, which may overlap.
     fn maximum(&mut self, first: usize, taps: usize, element: &impl Fn(usize) -> String) -> String {
         let name = format!("m{first}_{taps}");
         if self.known.insert((first, taps)) {
