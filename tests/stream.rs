@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::common::{Random, counted, describe, gpu, ids_tensor, plans, rounds, seed, tensor};
 use wgmax::operator::{
     EmptySet, Indices, Layout, MaxPool, Numbering, Operator, Padding, ReduceMax, Rounding,
-    SegmentMax, Segments,
+    ScatterMax, SegmentMax, Segments,
 };
 use wgmax::wgpu;
 use wgmax::{
@@ -321,6 +321,79 @@ fn each_cut_is_reached() {
                 }
             }
         }
+    }
+}
+
+/// The updates of a scatter are cut as the rows of segments are.
+#[test]
+fn updates_are_cut_as_rows() {
+    let Some(device) = gpu() else { return };
+    let plans = plans(&device);
+    let mut random = Random(31);
+    let ids = |count: usize, size: i64| -> Vec<i64> {
+        (0..count as i64).map(|i| i * 7919 % (2 * size) - size).collect()
+    };
+    let cuts: [(&str, ScatterMax, &[usize], &[usize], &[usize], i64); 4] = [
+        ("an axis", ScatterMax::along(0), &[500], &[6000], &[6000], 500),
+        ("an inner axis", ScatterMax::along(1), &[40, 9, 5], &[30, 50, 4], &[30, 50, 4], 9),
+        ("vectors of elements", ScatterMax::by_vectors(), &[7, 7], &[3000, 2], &[3000], 7),
+        ("vectors of rows", ScatterMax::by_vectors(), &[70, 30], &[200, 1], &[200, 30], 70),
+    ];
+    for (cut, operator, data, places, updates, size) in &cuts {
+        for t in [ElementType::U8, ElementType::F32, ElementType::Bf16, ElementType::I64] {
+            for (style, indices) in
+                [(1, None), (0, Some(ElementType::I64)), (1, Some(ElementType::I32))]
+            {
+                let include = random.once_in(2);
+                let operator = operator
+                    .clone()
+                    .include_data(include)
+                    .extremum(random.pick(&[Extremum::Maximum, Extremum::Minimum]))
+                    .nan(random.pick(&[Nan::Propagate, Nan::Ignore]))
+                    .indices(indices.map(Indices::new))
+                    .status(true)
+                    .into();
+                let data = tensor(t, data, style, &mut random);
+                let updates = tensor(t, updates, style, &mut random);
+                let places = ids_tensor(ElementType::I64, &ids(places.iter().product(), *size))
+                    .reshape(*places)
+                    .unwrap();
+                let what = format!("{cut}, style {style}: {operator:?}");
+                for device in &plans {
+                    let inputs = [&data, &places, &updates];
+                    let pieces = check(device, &operator, &inputs, 900 * t.size() as u64, &what);
+                    assert!(pieces > 1, "{what}: {pieces} pieces");
+                }
+            }
+        }
+    }
+}
+
+/// Indices on the host are checked before anything runs, by the bounds of their own axis.
+#[test]
+fn indices_that_name_no_element_are_refused() {
+    let data = Tensor::from_slice([2, 3], &[0f32; 6]).unwrap();
+    for device in [Some(Device::cpu()), gpu()].into_iter().flatten() {
+        let refused = |operator: ScatterMax, places: &Tensor, updates: &[usize]| {
+            let updates = tensor(ElementType::F32, updates, 1, &mut Random(1));
+            match operator.run(&device, [&data, places, &updates]) {
+                Err(Error::IndexOutOfRange { position, value, elements }) => {
+                    Some((position, value, elements))
+                }
+                found => found.map(|_| None).unwrap(),
+            }
+        };
+        let places = |shape: &[usize], ids: &[i64]| {
+            ids_tensor(ElementType::I64, ids).reshape(shape).unwrap()
+        };
+        let by = ScatterMax::by_vectors;
+        assert_eq!(refused(by(), &places(&[2, 2], &[1, -3, -2, 2]), &[2]), None);
+        assert_eq!(refused(by(), &places(&[2, 2], &[1, 2, 2, 1]), &[2]), Some((2, 2, 2)));
+        assert_eq!(refused(by(), &places(&[2, 2], &[1, 3, 2, 1]), &[2]), Some((1, 3, 3)));
+        assert_eq!(refused(by(), &places(&[1, 1], &[-3]), &[1, 3]), Some((0, -3, 2)));
+        let along = ScatterMax::along(-1);
+        assert_eq!(refused(along.clone(), &places(&[1, 2], &[2, -3]), &[1, 2]), None);
+        assert_eq!(refused(along, &places(&[1, 2], &[2, -4]), &[1, 2]), Some((1, -4, 3)));
     }
 }
 

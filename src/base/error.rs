@@ -150,7 +150,7 @@ Dialect {
         element_type: ElementType,
     },
     /// A name does not denote a dialect.
-    #[error("{name:?} is not a dialect; there are onnx, onednn, openvino and neutral")]
+    #[error("{name:?} is not a dialect; there are onnx, onednn, openvino, webnn and neutral")]
     UnknownDialect {
         /// The name as given.
         name: String,

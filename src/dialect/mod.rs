@@ -1,4 +1,4 @@
-//! The operators of ONNX, oneDNN Graph and OpenVINO: one module per specification.
+//! The operators of ONNX, oneDNN Graph, OpenVINO and WebNN: one module per specification.
 //!
 //! A dialect converts the attributes of a specification to an operator of [`crate::operator`]. Its
 //! types can be filled in field by field, or from a [`Node`], the form in which models and golden
@@ -24,6 +24,7 @@ pub mod onnx;
 pub mod openvino;
 mod pool;
 mod scatter;
+pub mod webnn;
 
 use attributes::Call;
 pub use pool::AutoPad;
@@ -106,6 +107,8 @@ pub enum Dialect {
     OneDnn,
     /// OpenVINO. Each operator has its own version.
     OpenVino,
+    /// WebNN. It has no versions.
+    WebNn,
     /// The operators of this library that are in none of the others, as golden cases hold them:
     /// version 1 of `ReduceMaxBackward` (attributes `axes` and `keep_dims`; inputs `data` and
     /// `diff_out`) and of `SegmentMaxBackward` (inputs `data`, `segment_ids` and `diff_out`).
@@ -113,12 +116,13 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// The specification's name: `ONNX`, `oneDNN Graph`, `OpenVINO`, `neutral`.
+    /// The specification's name: `ONNX`, `oneDNN Graph`, `OpenVINO`, `WebNN`, `neutral`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Onnx => "ONNX",
             Self::OneDnn => "oneDNN Graph",
             Self::OpenVino => "OpenVINO",
+            Self::WebNn => "WebNN",
             Self::Neutral => "neutral",
         }
     }
@@ -133,12 +137,14 @@ impl fmt::Display for Dialect {
 impl FromStr for Dialect {
     type Err = Error;
 
-    /// Parses the short names in files and flags: `onnx`, `onednn`, `openvino`, `neutral`.
+    /// Parses the short names in files and flags: `onnx`, `onednn`, `openvino`, `webnn`,
+    /// `neutral`.
     fn from_str(name: &str) -> Result<Self> {
         match name {
             "onnx" => Ok(Self::Onnx),
             "onednn" => Ok(Self::OneDnn),
             "openvino" => Ok(Self::OpenVino),
+            "webnn" => Ok(Self::WebNn),
             "neutral" => Ok(Self::Neutral),
             _ => Err(Error::UnknownDialect { name: name.to_string() }),
         }
@@ -153,9 +159,10 @@ pub struct Node {
     /// The operator's name in the specification: `ReduceMax`, `ReduceMin`, `ArgMax`,
     /// `ArgMin`, `MaxPool`, `GlobalMaxPool`, `AdaptiveMaxPool`, `SegmentMax`,
     /// `ScatterElements`, `ScatterND`, `ScatterElementsUpdate`, `ScatterNDUpdate`,
-    /// `MaxPoolBackward`, `ReduceMaxBackward`, `SegmentMaxBackward`, `MaxUnpool`.
+    /// `MaxPoolBackward`, `ReduceMaxBackward`, `SegmentMaxBackward`, `MaxUnpool`; of WebNN `reduceMax`,
+    /// `reduceMin`, `argMax`, `argMin`, `maxPool2d`.
     pub operator: String,
-    /// The opset (ONNX) or the operator's version (OpenVINO); `None` for oneDNN Graph
+    /// The opset (ONNX) or the operator's version (OpenVINO); `None` for oneDNN Graph, WebNN
     /// and the neutral dialect.
     pub version: Option<u32>,
     /// The given attributes. The others have the specification's defaults.
@@ -173,8 +180,8 @@ impl Node {
     ///
     /// # Errors
     /// [`Error::UnknownOperator`], [`Error::InputCount`], [`Error::OutputCount`];
-    /// [`Error::MissingVersion`] for all but oneDNN Graph; [`Error::UnknownVersion`], also for any
-    /// version of oneDNN Graph; and those of the dialect's operator, such as
+    /// [`Error::MissingVersion`] for all but oneDNN Graph and WebNN; [`Error::UnknownVersion`], also
+    /// for any version of these; and those of the dialect's operator, such as
     /// [`onnx::MaxPool::operator`].
     pub fn operator(&self, inputs: &[Option<&Tensor>], nan: Option<Nan>) -> Result<Operator> {
         let inputs: Vec<_> = inputs.iter().map(|input| input.map(Input::Tensor)).collect();
@@ -211,6 +218,9 @@ impl Node {
             (Dialect::OpenVino, "ScatterElementsUpdate") => {
                 openvino::ScatterElementsUpdate::resolve
             }
+            (Dialect::WebNn, "reduceMax" | "reduceMin") => webnn::ReduceMax::resolve,
+            (Dialect::WebNn, "argMax" | "argMin") => webnn::ArgMax::resolve,
+            (Dialect::WebNn, "maxPool2d") => webnn::MaxPool2d::resolve,
             (Dialect::OpenVino, "ScatterNDUpdate") => openvino::ScatterNDUpdate::resolve,
             _ => {
                 let (dialect, operator) = (self.dialect.name(), self.operator.clone());

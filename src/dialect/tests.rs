@@ -110,7 +110,7 @@ fn pool(dialect: Dialect, version: Option<u32>) -> Node {
     let names: &[&str] = match dialect {
         Dialect::Onnx => &["kernel_shape"],
         Dialect::OneDnn => &["kernel", "strides", "pads_begin", "pads_end"],
-        Dialect::OpenVino | Dialect::Neutral => &["kernel", "strides"],
+        Dialect::OpenVino | Dialect::WebNn | Dialect::Neutral => &["kernel", "strides"],
     };
     let values = [2, 1, 0, 0].map(|number| Attribute::Ints(vec![number]));
     let attributes = names.iter().map(|name| name.to_string()).zip(values).collect();

@@ -66,10 +66,10 @@ pub fn parse(
     let dialect: Dialect = case.dialect.parse().map_err(|e| bad(path, e))?;
     let number = case.version.as_u64().and_then(|v| u32::try_from(v).ok());
     let version = match (dialect, number, case.version.as_str()) {
-        (Dialect::OneDnn, _, Some("graph")) => None,
+        (Dialect::OneDnn, _, Some("graph")) | (Dialect::WebNn, _, Some("1")) => None,
         (Dialect::Onnx | Dialect::OpenVino | Dialect::Neutral, Some(number), _) => Some(number),
         _ => {
-            let reason = "a number, or \"graph\" for onednn";
+            let reason = "a number, or \"graph\" for onednn, or \"1\" for webnn";
             return Err(bad(path, format_args!("`version` is {}, not {reason}", case.version)));
         }
     };
