@@ -22,6 +22,7 @@ array([[ 4,  5,  6,  7],
 import functools
 import itertools
 import math
+from typing import Any
 
 import dask.array as da
 import numpy as np
@@ -49,7 +50,7 @@ def reduce_max(
     empty="negative_infinity",
     device="auto",
     split_every=None,
-):
+) -> da.Array:
     """The maximum along axes of a Dask array, as `wgmax.reduce_max` computes it.
 
     Parameters
@@ -83,7 +84,7 @@ def reduce_min(
     empty="negative_infinity",
     device="auto",
     split_every=None,
-):
+) -> da.Array:
     """The minimum along axes of a Dask array. The arguments are those of `reduce_max`."""
     return _reduce("min", **locals())
 
@@ -158,7 +159,7 @@ def segment_max(
     nan="propagate",
     device="auto",
     split_every=None,
-):
+) -> da.Array:
     """The maximum of the rows of each segment of a Dask array.
 
     Parameters
@@ -198,7 +199,7 @@ def segment_min(
     nan="propagate",
     device="auto",
     split_every=None,
-):
+) -> da.Array:
     """The minimum of the rows of each segment. The arguments are those of `segment_max`."""
     return _segment("min", **locals())
 
@@ -306,7 +307,7 @@ def max_pool(
     nan="propagate",
     empty="negative_infinity",
     device="auto",
-):
+) -> Any:
     """The maximum of each window of a Dask array, as `wgmax.max_pool` has it.
 
     A chunk of results is computed from the elements that its windows cover: its own, and the edges of
@@ -345,7 +346,7 @@ def min_pool(
     nan="propagate",
     empty="negative_infinity",
     device="auto",
-):
+) -> Any:
     """The minimum of each window. The arguments are those of `max_pool`."""
     return _pool("min", **locals())
 

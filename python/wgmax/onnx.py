@@ -12,6 +12,8 @@ array([4, 3], dtype=int32)
 array([[[4, 3]]], dtype=uint8)
 """
 
+from typing import Any as _Any
+
 import numpy as _np
 
 from ._node import results as _results
@@ -44,28 +46,28 @@ def _reduce(operator, given):
 
 def ReduceMax(
     data, axes=None, *, keepdims=None, noop_with_empty_axes=None, opset=22, nan=None, device=None
-):
+) -> _Any:
     """ReduceMax, opsets 1 and later."""
     return _reduce("ReduceMax", locals())
 
 
 def ReduceMin(
     data, axes=None, *, keepdims=None, noop_with_empty_axes=None, opset=22, nan=None, device=None
-):
+) -> _Any:
     """ReduceMin, opsets 1 and later."""
     return _reduce("ReduceMin", locals())
 
 
 def ArgMax(
     data, *, axis=None, keepdims=None, select_last_index=None, opset=22, nan=None, device=None
-):
+) -> _Any:
     """ArgMax, opsets 1 and later."""
     return _results("onnx", "ArgMax", ["data"], locals())
 
 
 def ArgMin(
     data, *, axis=None, keepdims=None, select_last_index=None, opset=22, nan=None, device=None
-):
+) -> _Any:
     """ArgMin, opsets 1 and later."""
     return _results("onnx", "ArgMin", ["data"], locals())
 
@@ -84,7 +86,7 @@ def MaxPool(
     opset=22,
     nan=None,
     device=None,
-):
+) -> _Any:
     """MaxPool, opsets 1 and later. With ``outputs=2`` a tuple of values and indices.
 
     Then the first of two zeros is the maximum of both, whatever their signs; without indices it is +0.
@@ -92,12 +94,12 @@ def MaxPool(
     return _results("onnx", "MaxPool", ["X"], locals())
 
 
-def GlobalMaxPool(X, *, opset=22, nan=None, device=None):
+def GlobalMaxPool(X, *, opset=22, nan=None, device=None) -> _Any:
     """GlobalMaxPool, opsets 1 and later."""
     return _results("onnx", "GlobalMaxPool", ["X"], locals())
 
 
-def MaxUnpool(X, I, output_shape=None, *, kernel_shape, strides=None, pads=None, opset=22, device=None):
+def MaxUnpool(X, I, output_shape=None, *, kernel_shape, strides=None, pads=None, opset=22, device=None) -> _Any:
     """MaxUnpool, opsets 9 and later."""
     if output_shape is not None:
         output_shape = _integers(output_shape)
