@@ -10,11 +10,12 @@ import dask
 import pytest
 
 import wgmax
+import wgmax.array_api
 import wgmax.backend
 import wgmax.dask
 
 ROOT = pathlib.Path(__file__).parents[2]
-MODULES = [wgmax, wgmax.onnx, wgmax.openvino, wgmax.onednn, wgmax.backend, wgmax.dask]
+MODULES = [wgmax, wgmax.onnx, wgmax.openvino, wgmax.onednn, wgmax.array_api, wgmax.backend, wgmax.dask]
 FUNCTIONS = [getattr(wgmax, name) for name in wgmax.__all__]
 FUNCTIONS = [each for each in FUNCTIONS if inspect.isroutine(each) and each.__text_signature__]
 

@@ -6,6 +6,7 @@ memory of its `Device`.
 
 - `wgmax.onnx`, `wgmax.openvino` and `wgmax.onednn` have the operators as these specifications define them.
 - `wgmax.backend` runs ONNX models of one operator, by ONNX's backend interface.
+- `wgmax.array_api` has four functions with the signatures of the Python array API standard.
 - `wgmax.torch` has PyTorch's functions of maxima and minima, on its tensors, with gradients.
 - `wgmax.dask` computes on Dask arrays, which may be larger than one machine.
 
