@@ -7,6 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use wgmax::DeviceKind;
 
 use crate::error::{forked, raised};
 use crate::threads::{detached, wait};
@@ -70,6 +71,8 @@ pub(crate) struct DeviceInfo {
     driver: String,
     /// The kind: "discrete", "integrated", "virtual", "software", "other" or "host".
     kind: String,
+    /// The name by which `wgmax.Device` opens this adapter and no other.
+    description: String,
 }
 
 impl From<&wgmax::DeviceInfo> for DeviceInfo {
@@ -79,6 +82,7 @@ impl From<&wgmax::DeviceInfo> for DeviceInfo {
             backend: info.backend.to_string(),
             driver: info.driver.clone(),
             kind: info.kind.to_string(),
+            description: description(info),
         }
     }
 }
@@ -121,15 +125,15 @@ fn named(py: Python<'_>, name: &str) -> PyResult<wgmax::Device> {
     let opened = opened.get_or_insert_default();
     // An adapter that was opened by another name stays the device that its tensors are on.
     let mut others = opened.iter().filter(|((process, _), _)| *process == key.0);
-    let known = others.find(|(_, other)| description(other) == description(&device));
+    let known = others.find(|(_, other)| description(other.info()) == description(device.info()));
     let device = known.map_or(device, |(_, known)| known.clone());
     opened.insert(key, device.clone());
     Ok(device)
 }
 
 /// The name by which another process opens a device.
-pub(crate) fn description(device: &wgmax::Device) -> String {
-    if device.is_cpu() { "cpu".into() } else { device.info().to_string() }
+pub(crate) fn description(info: &wgmax::DeviceInfo) -> String {
+    if info.kind == DeviceKind::Host { "cpu".into() } else { info.to_string() }
 }
 
 /// What the text of a device says.
@@ -194,12 +198,12 @@ impl Device {
 
     fn __hash__(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        description(self.0.described()).hash(&mut hasher);
+        description(self.0.described().info()).hash(&mut hasher);
         hasher.finish()
     }
 
     /// Another process opens its own adapter of this description.
     fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (String,)) {
-        (py.get_type::<Self>(), (description(self.0.described()),))
+        (py.get_type::<Self>(), (description(self.0.described().info()),))
     }
 }

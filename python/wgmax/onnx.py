@@ -26,6 +26,7 @@ __all__ = [
     "MaxUnpool",
     "ReduceMax",
     "ReduceMin",
+    "compare_model",
 ]
 
 
@@ -104,3 +105,31 @@ def MaxUnpool(X, I, output_shape=None, *, kernel_shape, strides=None, pads=None,
     if output_shape is not None:
         output_shape = _integers(output_shape)
     return _results("onnx", "MaxUnpool", ["X", "I", "output_shape"], locals())
+
+
+def compare_model(model: _Any, inputs: _Any, *, devices: _Any = None) -> _Any:
+    """Compares the operators of a model with onnxruntime, on the model's own activations, bit for bit.
+
+    onnxruntime runs the model with all inner tensors kept. Then every node of the operators of this
+    module runs on every device, with the inputs that it had there. Nodes in bodies of loops and branches
+    are left out. It needs the packages onnx and onnxruntime.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto or path
+    inputs : dict or sequence of array_like
+        The inputs of the model, by name or in their order.
+    devices : sequence of Device or str, optional
+        All that `wgmax.devices` lists by default.
+
+    Returns
+    -------
+    list of NodeComparison
+        For every node, device and result: `node`, `operator`, `output`, `device`, `comparison` (see
+        `wgmax.compare`), `equal`, and `error` if the node did not run there.
+    """
+    try:
+        from ._model import compare_model as compare
+    except ImportError as error:
+        raise ImportError(f"compare_model needs the packages onnx and onnxruntime: {error}") from error
+    return compare(model, inputs, devices)
