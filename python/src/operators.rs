@@ -74,7 +74,8 @@ both! {
         let (op, _) = attributes::reduce(extremum, axis, &mut fields, true)?;
         call(py, op.into(), &[Input::of(x)?], fields)
     }
-    [max_pool min_pool, max_pool1d min_pool1d, max_pool2d min_pool2d, max_pool3d min_pool3d](x: Given<'_, 'py>, kernel_size: Given<'_, 'py>,
+    [max_pool min_pool, max_pool1d min_pool1d, max_pool2d min_pool2d, max_pool3d min_pool3d]
+        (x: Given<'_, 'py>, kernel_size: Given<'_, 'py>,
             stride: Optional<'_, 'py>, padding: Optional<'_, 'py>)
         (x, kernel_size, stride = None, padding = None, **keywords)
         "(x, kernel_size, stride=None, padding=0, *, dilation=1, ceil_mode=False, \
@@ -87,7 +88,8 @@ both! {
         call_batched(py, op.into(), &[input], fields, is_single)
     }
     [adaptive_max_pool adaptive_min_pool, adaptive_max_pool1d adaptive_min_pool1d,
-        adaptive_max_pool2d adaptive_min_pool2d, adaptive_max_pool3d adaptive_min_pool3d](x: Given<'_, 'py>, output_size: Given<'_, 'py>)
+        adaptive_max_pool2d adaptive_min_pool2d, adaptive_max_pool3d adaptive_min_pool3d]
+        (x: Given<'_, 'py>, output_size: Given<'_, 'py>)
         (x, output_size, **keywords)
         "(x, output_size, *, return_indices=False, layout='NCX', nan='propagate', \
          index_type='int64', index_axis=None, index_order='row_major', out=None, device=None)"
