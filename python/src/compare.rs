@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::error::raised;
+use crate::fields::flag;
 use crate::run::Input;
 use crate::threads::detached;
 
@@ -18,7 +19,7 @@ pub(crate) fn compare(
     py: Python<'_>,
     a: &Bound<'_, PyAny>,
     b: &Bound<'_, PyAny>,
-    values: bool,
+    #[pyo3(from_py_with = flag)] values: bool,
 ) -> PyResult<Comparison> {
     let (a, b) = (Input::of(a)?.to_host(py)?, Input::of(b)?.to_host(py)?);
     let compare = if values { wgmax::compare_values } else { wgmax::compare };

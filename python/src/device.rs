@@ -1,10 +1,13 @@
 //! Devices.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
+use wgmax::DeviceKind;
 
 use crate::error::{forked, raised};
 use crate::threads::{detached, wait};
@@ -68,6 +71,8 @@ pub(crate) struct DeviceInfo {
     driver: String,
     /// The kind: "discrete", "integrated", "virtual", "software", "other" or "host".
     kind: String,
+    /// The name by which `wgmax.Device` opens this adapter and no other.
+    description: String,
 }
 
 impl From<&wgmax::DeviceInfo> for DeviceInfo {
@@ -77,6 +82,7 @@ impl From<&wgmax::DeviceInfo> for DeviceInfo {
             backend: info.backend.to_string(),
             driver: info.driver.clone(),
             kind: info.kind.to_string(),
+            description: description(info),
         }
     }
 }
@@ -115,8 +121,26 @@ fn named(py: Python<'_>, name: &str) -> PyResult<wgmax::Device> {
     }
     let device = wait(py, wgmax::Device::named_async(name))?;
     let device = if device.is_cpu() { cpu().clone() } else { device };
-    opened().get_or_insert_default().insert(key, device.clone());
+    let mut opened = opened();
+    let opened = opened.get_or_insert_default();
+    // An adapter that was opened by another name stays the device that its tensors are on.
+    let mut others = opened.iter().filter(|((process, _), _)| *process == key.0);
+    let known = others.find(|(_, other)| description(other.info()) == description(device.info()));
+    let device = known.map_or(device, |(_, known)| known.clone());
+    opened.insert(key, device.clone());
     Ok(device)
+}
+
+/// The name by which another process opens a device.
+pub(crate) fn description(info: &wgmax::DeviceInfo) -> String {
+    if info.kind == DeviceKind::Host { "cpu".into() } else { info.to_string() }
+}
+
+/// What the text of a device says.
+pub(crate) fn summary(device: &wgmax::Device) -> String {
+    let info = device.info();
+    let driver = if info.driver.is_empty() { "" } else { ", driver " };
+    format!("{}: {}, {}{driver}{}", info.name, info.backend, info.kind, info.driver)
 }
 
 /// The device of an argument: a [`Device`], a name, or the CPU, where arrays are.
@@ -164,7 +188,22 @@ impl Device {
     }
 
     fn __repr__(&self) -> String {
-        let info = self.0.described().info();
-        format!("<wgmax.Device {}: {}, {}>", info.name, info.backend, info.kind)
+        format!("<wgmax.Device {}>", summary(self.0.described()))
+    }
+
+    /// Devices are equal if they take each other's tensors: those of one adapter and process, and the CPU.
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0.described().wgpu() == other.0.described().wgpu()
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        description(self.0.described().info()).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Another process opens its own adapter of this description.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (String,)) {
+        (py.get_type::<Self>(), (description(self.0.described().info()),))
     }
 }

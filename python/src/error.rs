@@ -3,6 +3,8 @@
 use pyo3::create_exception;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyType};
 use wgmax::Error;
 
 create_exception!(wgmax, ArgumentError, PyValueError, "An operator does not take these arguments.");
@@ -19,6 +21,25 @@ create_exception!(
     "A device is not there, fails, or is too small."
 );
 
+/// The type of the exception of an axis that is not there: an `ArgumentError`, and numpy's.
+pub(crate) fn axis_error(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let make = || {
+        let numpy = py.import("numpy.exceptions")?.getattr("AxisError")?;
+        let members = PyDict::new(py);
+        members.set_item("__module__", "wgmax")?;
+        members.set_item("__doc__", "An axis is out of range.")?;
+        // In place of numpy's slots, which not every way of copying an exception copies.
+        for name in ["_msg", "axis", "ndim"] {
+            members.set_item(name, py.None())?;
+        }
+        let bases = (py.get_type::<ArgumentError>(), numpy);
+        let made = py.get_type::<PyType>().call1(("AxisError", bases, members))?;
+        Ok(made.cast_into::<PyType>()?.unbind())
+    };
+    TYPE.get_or_try_init(py, make).map(|made| made.bind(py))
+}
+
 /// The exception of an error. Its `code` is the name of the variant.
 pub(crate) fn raised(error: Error) -> PyErr {
     let message = error.to_string();
@@ -34,6 +55,10 @@ pub(crate) fn raised(error: Error) -> PyErr {
         | Error::CannotRecord
         | Error::NotSubmitted
         | Error::Io { .. } => DeviceError::new_err(message),
+        Error::AxisOutOfRange { axis, rank } => Python::attach(|py| match axis_error(py) {
+            Ok(made) => PyErr::from_type(made.clone(), (*axis, *rank)),
+            Err(error) => error,
+        }),
         _ => ArgumentError::new_err(message),
     };
     let debug = format!("{error:?}");

@@ -11,7 +11,7 @@ use crate::array;
 use crate::error::{ArgumentError, raised};
 
 /// The names of the dtypes, in the order of the element types. Each begins with numpy's kind of it.
-const NAMES: [&str; ElementType::ALL.len()] = [
+pub(crate) const NAMES: [&str; ElementType::ALL.len()] = [
     "float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16", "uint16", "int32",
     "uint32", "int64", "uint64", "bool",
 ];

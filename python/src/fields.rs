@@ -17,6 +17,23 @@ impl<'a, 'py> Fields<'a, 'py> {
         Self { function, given }
     }
 
+    /// The function that is called.
+    pub(crate) fn function(&self) -> &'static str {
+        self.function
+    }
+
+    /// Counts an axis from one that was added before all others.
+    pub(crate) fn shift(&mut self, name: &str) -> PyResult<()> {
+        let axis = self.take(name)?;
+        if let (Some(given), Some(axis)) = (self.given, axis) {
+            match integer(&axis) {
+                Some(front @ 0..) => given.set_item(name, front.saturating_add(1))?,
+                _ => given.set_item(name, axis)?,
+            }
+        }
+        Ok(())
+    }
+
     /// Takes an argument; `None` if it is absent or Python's `None`.
     pub(crate) fn take(&mut self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(given) = self.given else { return Ok(None) };
@@ -70,9 +87,18 @@ pub(crate) fn bad(name: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr
     ArgumentError::new_err(format!("{name} must be {expected}, but is {given}"))
 }
 
-/// A `bool` of Python's or numpy's.
+/// A `bool` of Python's or numpy's, or 0 or 1 in place of it.
 pub(crate) fn boolean(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    value.extract().map_err(|_| bad(name, "True or False", value))
+    match (value.extract(), integer(value)) {
+        (Ok(found), _) => Ok(found),
+        (_, Some(number @ 0..=1)) => Ok(number == 1),
+        _ => Err(bad(name, "True or False", value)),
+    }
+}
+
+/// A flag of a function without [`Fields`].
+pub(crate) fn flag(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    boolean("a flag", value)
 }
 
 /// An integer of Python's or numpy's, and no `bool`.

@@ -26,6 +26,7 @@ fn _wgmax(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ArgumentError", py.get_type::<error::ArgumentError>())?;
+    module.add("AxisError", error::axis_error(py)?)?;
     module.add("OutOfMemoryError", py.get_type::<error::OutOfMemoryError>())?;
     module.add("DeviceError", py.get_type::<error::DeviceError>())?;
     module.add_class::<device::Device>()?;

@@ -1,7 +1,7 @@
 //! Operators of ONNX, oneDNN Graph and OpenVINO.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use wgmax::Nan;
 use wgmax::dialect::{self, Attribute, Attributes, Dialect, Node};
 
@@ -63,8 +63,8 @@ pub(crate) fn node<'py>(
 }
 
 fn attribute(value: &Bound<'_, PyAny>) -> PyResult<Attribute> {
-    if value.is_instance_of::<PyBool>() {
-        return value.extract().map(Attribute::Bool);
+    if let Ok(value) = value.extract() {
+        return Ok(Attribute::Bool(value));
     }
     if let Some(value) = integer(value) {
         return Ok(Attribute::Int(value));

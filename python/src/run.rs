@@ -1,13 +1,14 @@
 //! Runs an operator on what a call gave, on the device that it is to run on.
 
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyEllipsis, PyTuple};
 use wgmax::operator::{Operator, SegmentMax, Segments};
-use wgmax::{DeviceTensor, ElementType, Outputs, Run, TensorDesc, TensorView};
+use wgmax::{DeviceTensor, ElementType, Outputs, Run, TensorDesc, TensorView, View};
 
 use crate::array::scalar_or_array;
 use crate::device::chosen;
-use crate::error::raised;
+use crate::error::{ArgumentError, raised};
 use crate::exchange::{array_of, view_of};
 use crate::fields::Fields;
 use crate::tensor::Tensor;
@@ -32,6 +33,33 @@ impl Input {
         }
     }
 
+    /// As [`Input::of`]. What has no elements and no type, as an empty list, has integers.
+    pub(crate) fn of_integers(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let input = Self::of(object)?;
+        let desc = input.desc();
+        if desc.element_type() != ElementType::F64 || !desc.is_empty() || object.hasattr("dtype")? {
+            return Ok(input);
+        }
+        let none = wgmax::Tensor::from_bytes(ElementType::I64, desc.shape(), &[]);
+        Ok(Self::Host(none.map_err(raised)?.into()))
+    }
+
+    /// With a batch of one before all axes.
+    pub(crate) fn batched(self) -> PyResult<Self> {
+        let batched = |view: &View| view.broadcast(0, 1);
+        match self {
+            Self::Host(view) => {
+                let made = batched(view.view());
+                made.and_then(|made| TensorView::new(view.memory(), made)).map(Self::Host)
+            }
+            Self::Device(device, tensor) => {
+                let made = batched(tensor.view()).and_then(|made| tensor.with_view(made));
+                made.map(|made| Self::Device(device, made))
+            }
+        }
+        .map_err(raised)
+    }
+
     pub(crate) fn desc(&self) -> &wgmax::TensorDesc {
         match self {
             Self::Host(view) => view.desc(),
@@ -54,20 +82,72 @@ pub(crate) fn call<'py>(
     py: Python<'py>,
     operator: Operator,
     inputs: &[Input],
-    mut rest: Fields<'_, 'py>,
+    rest: Fields<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let device = rest.take("device")?;
+    call_batched(py, operator, inputs, rest, false)
+}
+
+/// As [`call`]. `is_single`: the batch is one that the caller has not given, and is left out of results.
+pub(crate) fn call_batched<'py>(
+    py: Python<'py>,
+    operator: Operator,
+    inputs: &[Input],
+    mut rest: Fields<'_, 'py>,
+    is_single: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (device, out) = (rest.take("device")?, rest.take("out")?);
     rest.end()?;
     let mut results = run(py, operator, inputs, device.as_ref())?;
-    for result in &mut results {
-        if !result.is_instance_of::<Tensor>() {
-            *result = scalar_or_array(result.clone())?;
+    if is_single {
+        results = results.iter().map(|result| result.get_item(0)).collect::<PyResult<_>>()?;
+    }
+    match out {
+        Some(out) => results = stored(&results, &out)?,
+        None => {
+            for result in results.iter_mut().filter(|each| !each.is_instance_of::<Tensor>()) {
+                *result = scalar_or_array(result.clone())?;
+            }
         }
     }
     match results.len() {
         1 => Ok(results.swap_remove(0)),
         _ => Ok(PyTuple::new(py, results)?.into_any()),
     }
+}
+
+/// The arrays that a call gave for its results, with these in them.
+fn stored<'py>(
+    results: &[Bound<'py, PyAny>],
+    out: &Bound<'py, PyAny>,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let given: Vec<Bound<'_, PyAny>> = match out.cast::<PyTuple>() {
+        Ok(tuple) => tuple.iter().collect(),
+        Err(_) => vec![out.clone()],
+    };
+    if results.iter().any(|result| result.is_instance_of::<Tensor>()) {
+        let message = "out is for arrays; the results of a wgmax.Tensor stay on its device";
+        return Err(ArgumentError::new_err(message));
+    }
+    for (at, result) in results.iter().enumerate() {
+        let result = result.cast::<PyUntypedArray>()?;
+        let fits = given.get(at).and_then(|given| given.cast::<PyUntypedArray>().ok());
+        if given.len() != results.len()
+            || !fits.is_some_and(|given| {
+                given.shape() == result.shape() && given.dtype().is_equiv_to(&result.dtype())
+            })
+        {
+            return Err(ArgumentError::new_err(format!(
+                "out must be {} of numpy; result {at} has the dtype {} and the shape {:?}",
+                if results.len() == 1 { "an array" } else { "a tuple of two arrays" },
+                result.dtype(),
+                result.shape()
+            )));
+        }
+    }
+    for (given, result) in given.iter().zip(results) {
+        given.set_item(PyEllipsis::get(result.py()), result)?;
+    }
+    Ok(given)
 }
 
 /// The results of an operator: arrays or tensors.
@@ -83,7 +163,7 @@ pub(crate) fn run<'py>(
     });
     if let Some(own) = own {
         if device.is_some_and(|device| !device.is_none()) {
-            return Err(crate::error::ArgumentError::new_err(
+            return Err(ArgumentError::new_err(
                 "a wgmax.Tensor has a device; device is for arrays",
             ));
         }

@@ -3,14 +3,15 @@
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyEllipsis, PySlice, PyTuple};
+use pyo3::pyclass::CompareOp;
+use pyo3::types::{PyDict, PyEllipsis, PySlice, PyTuple, PyType};
 use wgmax::{DeviceTensor, TensorDesc, View};
 
 use crate::attributes::{each, sizes};
-use crate::device::{Device, Held, chosen};
+use crate::device::{Device, Held, chosen, summary};
 use crate::error::{ArgumentError, raised};
-use crate::exchange::{array_of, descr, view_of};
-use crate::fields::{integer, integers};
+use crate::exchange::{NAMES, array_of, descr, view_of};
+use crate::fields::{flag, integer, integers};
 use crate::threads::wait;
 
 /// A tensor in the memory of a device.
@@ -52,7 +53,7 @@ impl Tensor {
         py: Python<'_>,
         array: &Bound<'_, PyAny>,
         device: Option<&Bound<'_, PyAny>>,
-        copy: bool,
+        #[pyo3(from_py_with = flag)] copy: bool,
     ) -> PyResult<Self> {
         let device = chosen(py, device)?;
         let view = view_of(array)?;
@@ -75,6 +76,53 @@ impl Tensor {
     /// one of up to 4 KiB is a copy.
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         array_of(py, wait(py, self.0.get()?.1.download_async())?)
+    }
+
+    /// The elements as lists in lists, or as one number.
+    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.numpy(py)?.call_method0("tolist")
+    }
+
+    /// The only element, as a number of Python.
+    fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.numpy(py)?.call_method0("item")
+    }
+
+    /// The tensor on a device: itself, if it is there.
+    fn to(slf: PyRef<'_, Self>, device: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
+        let py = slf.py();
+        let (own, inner) = slf.0.get()?;
+        let device = chosen(py, Some(device))?;
+        if device.wgpu() == own.wgpu() {
+            return Ok(slf.into());
+        }
+        let copy = async { device.upload_async(&inner.download_async().await?).await };
+        let copy = wait(py, copy)?;
+        Py::new(py, Self::new(device, copy))
+    }
+
+    /// What a pickle has: the elements, on the CPU.
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyAny>,))> {
+        if !self.0.described().0.is_cpu() {
+            let message = "a tensor on a GPU cannot be pickled; tensor.to('cpu') can";
+            return Err(PyTypeError::new_err(message));
+        }
+        Ok((py.get_type::<Self>(), (self.numpy(py)?,)))
+    }
+
+    fn __richcmp__(&self, _other: &Bound<'_, PyAny>, _op: CompareOp) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "tensors are not compared by operators: wgmax.compare(a, b) compares bits or values, and \
+             a.numpy() == b.numpy() elements",
+        ))
+    }
+
+    /// Whether the only element is not 0.
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        self.numpy(py)?.is_truthy()
     }
 
     #[pyo3(signature = (dtype = None, copy = None))]
@@ -149,6 +197,12 @@ impl Tensor {
         self.desc().len()
     }
 
+    /// The bytes of the elements.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.size() * self.desc().element_type().size()
+    }
+
     /// The type of the elements.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDescr>> {
@@ -162,7 +216,10 @@ impl Tensor {
     }
 
     fn __repr__(&self) -> String {
-        format!("<wgmax.Tensor {} on {}>", self.desc(), self.0.described().0.info().name)
+        let (desc, device) = (self.desc(), summary(&self.0.described().0));
+        let view = if self.view().is_contiguous() { "" } else { ", a view" };
+        let dtype = NAMES[desc.element_type() as usize];
+        format!("<wgmax.Tensor {dtype} {:?}{view} on {device}>", desc.shape())
     }
 
     fn __len__(&self) -> PyResult<usize> {

@@ -44,6 +44,99 @@ def test_reductions(dtype, device):
         assert_same(found, wgmax.reduce_min(x, 1, nan=nan))
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_positions(dtype, device):
+    """As on one machine, also where equal elements are in several chunks, and where all are NaN."""
+    for seed in range(24):
+        random = np.random.default_rng(seed)
+        shape = tuple(int(size) for size in random.integers(1, 9, random.integers(1, 4)))
+        x = random_array(dtype, shape, seed)
+        if dtype.kind in "fV":
+            x[random.random(shape) < 0.3] = np.nan
+            x[..., 0] = np.nan
+        axis = tuple(int(each) for each in random.permutation(x.ndim) if random.random() < 0.7)
+        options = dict(
+            keepdims=bool(random.integers(2)), select_last=bool(random.integers(2)),
+            nan=str(random.choice(["propagate", "ignore"])),
+        )  # fmt: skip
+        low = "min" if random.random() < 0.5 else "max"
+        whole = getattr(wgmax, f"reduce_{low}")(x, axis, return_indices=True, **options)
+        parts = chunked(x, seed)
+        more = dict(device=device, split_every=2)
+        found = getattr(wgmax.dask, f"reduce_{low}")(parts, axis, return_indices=True, **options, **more)
+        at = getattr(wgmax.dask, f"arg_{low}")(parts, axis, **options, **more)
+        for a, b in zip([*found, at], [*whole, whole[1]]):
+            assert a.shape == b.shape and a.dtype == b.dtype
+            assert_same(a.compute(), b)
+    chosen = da.ones((4, 3), chunks=2)[da.from_array([True, False, False, True], chunks=2)]
+    with pytest.raises(wgmax.ArgumentError, match="known sizes"):
+        wgmax.dask.arg_max(chosen, 0)
+    with pytest.raises(wgmax.ArgumentError, match="no position"):
+        wgmax.dask.arg_max(da.zeros((0, 3)), 0)
+    assert wgmax.dask.arg_max(da.zeros((0, 3)), 1).compute().shape == (0,)
+    empty = chosen.compute_chunk_sizes()[:0].rechunk(1)
+    assert wgmax.dask.arg_max(da.concatenate([empty, da.arange(6, chunks=2).reshape(2, 3)]), 0).compute().tolist() == [1] * 3
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("kind", ["sorted", "unsorted", "offsets"])
+def test_kinds_of_segments(dtype, kind, device):
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        data = random_array(dtype, (int(random.integers(0, 30)), 3), seed)
+        ids, count = random.integers(-1, 6, len(data)), 7
+        if dtype.kind in "fV":
+            data[ids == 3] = np.nan
+        if kind == "sorted":
+            ids = np.sort(np.abs(ids))
+        if kind == "offsets":
+            ids, count = np.sort(random.integers(0, len(data) + 1, 5)), None
+        options = dict(
+            segments=kind, nan=str(random.choice(["propagate", "ignore"])),
+            empty=str(random.choice(["zero", "lowest", "negative_infinity"])),
+        )  # fmt: skip
+        name = "segment_min" if random.random() < 0.5 else "segment_max"
+        parts, chunked_ids = chunked(data, seed), chunked(ids, seed + 1)
+        find = lambda flag: getattr(wgmax.dask, name)(
+            parts, chunked_ids, count, return_indices=flag, device=device, split_every=2, **options
+        )
+        assert_same(find(False).compute(), getattr(wgmax, name)(data, ids, count, **options))
+        for a, b in zip(find(True), getattr(wgmax, name)(data, ids, count, return_indices=True, **options)):
+            assert a.shape == b.shape and a.dtype == b.dtype
+            assert_same(a.compute(), b)
+
+
+def test_wrong_segments():
+    x = da.ones((4, 2), chunks=2)
+    with pytest.raises(wgmax.ArgumentError, match="must ascend"):
+        wgmax.dask.segment_max(x, [1, 0, 2, 3], 4, segments="sorted").compute()
+    for offsets in [[0, 5], [2, 1], [-1, 2], [], [0.5], [[0, 1]], np.array([2**64 - 1], "u8")]:
+        with pytest.raises(wgmax.ArgumentError, match="offsets must be"):
+            wgmax.dask.segment_max(x, np.array(offsets), segments="offsets")
+    with pytest.raises(wgmax.ArgumentError, match="there are 1 segments"):
+        wgmax.dask.segment_max(x, [0, 4], 2, segments="offsets")
+
+
+def test_xarray():
+    """The example of the README: names of axes, and chunks."""
+    xarray = pytest.importorskip("xarray")
+    x = np.random.default_rng(1).random((4, 3, 8, 6)).astype("f4")
+    pictures = xarray.DataArray(x, dims=["time", "channel", "y", "x"], coords={"time": [1, 2, 3, 4]})
+    for given in [pictures, pictures.chunk(time=2)]:
+        found = xarray.apply_ufunc(
+            wgmax.reduce_max, given, kwargs={"axis": (-2, -1)}, input_core_dims=[["y", "x"]],
+            dask="parallelized", output_dtypes=[x.dtype],
+        )  # fmt: skip
+        assert found.dims == ("time", "channel") and found.time.values.tolist() == [1, 2, 3, 4]
+        assert_same(found.values, x.max((2, 3)))
+        pooled = xarray.apply_ufunc(
+            wgmax.max_pool2d, given, 2, input_core_dims=[["channel", "y", "x"], []],
+            output_core_dims=[["channel", "y", "x"]], exclude_dims={"y", "x"}, dask="parallelized",
+            output_dtypes=[x.dtype], dask_gufunc_kwargs={"output_sizes": {"y": 4, "x": 3}},
+        )  # fmt: skip
+        assert_same(pooled.values, wgmax.max_pool(x, 2))
+
+
 @pytest.mark.parametrize("empty", ["negative_infinity", "lowest"])
 @pytest.mark.parametrize("nan", ["propagate", "ignore"])
 def test_no_elements(empty, nan):

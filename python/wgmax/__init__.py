@@ -6,10 +6,12 @@ memory of its `Device`.
 
 - `wgmax.onnx`, `wgmax.openvino` and `wgmax.onednn` have the operators as these specifications define them.
 - `wgmax.backend` runs ONNX models of one operator, by ONNX's backend interface.
+- `wgmax.array_api` has four functions with the signatures of the Python array API standard.
+- `wgmax.torch` has PyTorch's functions of maxima and minima, on its tensors, with gradients.
 - `wgmax.dask` computes on Dask arrays, which may be larger than one machine.
 
-Errors are `ArgumentError`, a `ValueError`; `OutOfMemoryError`, a `MemoryError`; and `DeviceError`, a
-`RuntimeError`. Their ``code`` is the name of the cause.
+Errors are `ArgumentError`, a `ValueError`; `AxisError`, one of these and numpy's; `OutOfMemoryError`, a
+`MemoryError`; and `DeviceError`, a `RuntimeError`. Their ``code`` is the name of the cause.
 """
 
 import os as _os
@@ -17,6 +19,7 @@ import os as _os
 from . import _wgmax
 from ._wgmax import (
     ArgumentError,
+    AxisError,
     Comparison,
     Device,
     DeviceError,
@@ -26,17 +29,29 @@ from ._wgmax import (
     Verification,
     __version__,
     adaptive_max_pool,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
     adaptive_max_pool_backward,
     adaptive_min_pool,
+    adaptive_min_pool1d,
+    adaptive_min_pool2d,
+    adaptive_min_pool3d,
     adaptive_min_pool_backward,
     arg_max,
     arg_min,
     compare,
     devices,
     max_pool,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
     max_pool_backward,
     max_unpool,
     min_pool,
+    min_pool1d,
+    min_pool2d,
+    min_pool3d,
     min_pool_backward,
     reduce_max,
     reduce_max_backward,
@@ -55,6 +70,7 @@ if hasattr(_os, "register_at_fork"):
 
 __all__ = [
     "ArgumentError",
+    "AxisError",
     "Comparison",
     "Device",
     "DeviceError",
@@ -63,17 +79,29 @@ __all__ = [
     "Tensor",
     "Verification",
     "adaptive_max_pool",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
     "adaptive_max_pool_backward",
     "adaptive_min_pool",
+    "adaptive_min_pool1d",
+    "adaptive_min_pool2d",
+    "adaptive_min_pool3d",
     "adaptive_min_pool_backward",
     "arg_max",
     "arg_min",
     "compare",
     "devices",
     "max_pool",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
     "max_pool_backward",
     "max_unpool",
     "min_pool",
+    "min_pool1d",
+    "min_pool2d",
+    "min_pool3d",
     "min_pool_backward",
     "onednn",
     "onnx",

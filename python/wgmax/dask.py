@@ -3,8 +3,8 @@
 wgmax computes each chunk on the worker that has it, and combines the maxima of chunks. A maximum never
 rounds, so chunks do not change a bit of the results.
 
-``device`` is the name of a device, which each worker opens: by default ``'auto'``, a hardware GPU or
-else the CPU.
+``device`` is the name of a device, which each worker opens; the CPU by default. ``'auto'`` is the worker's
+hardware GPU or else its CPU.
 
 Examples
 --------
@@ -22,13 +22,16 @@ array([[ 4,  5,  6,  7],
 import functools
 import itertools
 import math
+from typing import Any
 
 import dask.array as da
 import numpy as np
 
 from . import _wgmax
 
-__all__ = ["max_pool", "min_pool", "reduce_max", "reduce_min", "segment_max", "segment_min"]
+__all__ = [
+    "arg_max", "arg_min", "max_pool", "min_pool", "reduce_max", "reduce_min", "segment_max", "segment_min",
+]  # fmt: skip
 
 _REDUCE = {"max": _wgmax.reduce_max, "min": _wgmax.reduce_min}
 _POOL = {"max": _wgmax.max_pool, "min": _wgmax.min_pool}
@@ -45,11 +48,13 @@ def reduce_max(
     axis=None,
     *,
     keepdims=False,
+    return_indices=False,
+    select_last=False,
     nan="propagate",
     empty="negative_infinity",
-    device="auto",
+    device=None,
     split_every=None,
-):
+) -> Any:
     """The maximum along axes of a Dask array, as `wgmax.reduce_max` computes it.
 
     Parameters
@@ -59,17 +64,20 @@ def reduce_max(
         The axes to reduce; all by default.
     keepdims : bool
         Whether reduced axes are kept, with size 1.
+    return_indices, select_last : bool
+        Whether the positions of the maxima are a second result, as int64, and whether they are those of the
+        last of equal elements. As for `wgmax.reduce_max`, they may change the sign of a maximum that is zero.
     nan : {'propagate', 'ignore'}
     empty : {'negative_infinity', 'lowest'}
         The result of an empty set of floats.
-    device : str
+    device : str, optional
         The device that workers open.
     split_every : int, optional
         How many partial results are combined at a time; Dask's own choice by default.
 
     Returns
     -------
-    dask.array.Array
+    dask.array.Array, or a tuple of two with `return_indices`
     """
     return _reduce("max", **locals())
 
@@ -79,20 +87,58 @@ def reduce_min(
     axis=None,
     *,
     keepdims=False,
+    return_indices=False,
+    select_last=False,
     nan="propagate",
     empty="negative_infinity",
-    device="auto",
+    device=None,
     split_every=None,
-):
+) -> Any:
     """The minimum along axes of a Dask array. The arguments are those of `reduce_max`."""
     return _reduce("min", **locals())
 
 
-def _reduce(extremum, x, axis, keepdims, nan, empty, device, split_every):
+def arg_max(
+    x,
+    axis=None,
+    *,
+    keepdims=False,
+    select_last=False,
+    nan="propagate",
+    device=None,
+    split_every=None,
+) -> da.Array:
+    """The positions of the maxima along axes of a Dask array, as int64.
+
+    The arguments are those of `reduce_max`. Sizes must be known.
+    """
+    return _reduce("max", **locals(), return_indices=True, empty="negative_infinity")[1]
+
+
+def arg_min(
+    x,
+    axis=None,
+    *,
+    keepdims=False,
+    select_last=False,
+    nan="propagate",
+    device=None,
+    split_every=None,
+) -> da.Array:
+    """The positions of the minima along axes. The arguments are those of `arg_max`."""
+    return _reduce("min", **locals(), return_indices=True, empty="negative_infinity")[1]
+
+
+def _reduce(
+    extremum, x, axis, keepdims, nan, empty, device, split_every, return_indices=False, select_last=False
+):
     # Wrong axes and attributes are errors now, and not on a worker.
-    _REDUCE[extremum](np.zeros((1,) * x.ndim, x.dtype), axis, nan=nan, empty=empty)
+    flags = {"keepdims": keepdims, "return_indices": return_indices, "select_last": select_last}
+    _REDUCE[extremum](np.zeros((1,) * x.ndim, x.dtype), axis, nan=nan, empty=empty, **flags)
     axes = range(x.ndim) if axis is None else np.atleast_1d(axis).tolist()
     axes = tuple(int(each) % x.ndim for each in axes)
+    if return_indices:
+        return _reduce_indexed(extremum, x, axes, keepdims, nan, select_last, device, split_every)
     unknown = any(math.isnan(x.shape[each]) for each in axes)
     if unknown and _is_float(x.dtype) and (nan, empty) != ("propagate", "negative_infinity"):
         # All chunks may turn out to be empty, which the maxima do not show.
@@ -144,6 +190,96 @@ def _combine_block(blocks, axis, keepdims, extremum, nan, device):
     return found if keepdims else np.squeeze(found, axis)
 
 
+# Values and positions are computed together, as records: the bits of an element, and its position in the
+# whole, -1 if there is none.
+
+
+def _records(values, at):
+    values, at = np.asarray(values), np.asarray(at)
+    found = np.empty(at.shape, [("bits", f"u{values.dtype.itemsize}"), ("at", np.int64)])
+    found["bits"], found["at"] = values.view(found.dtype["bits"]), at
+    return found
+
+
+def _values(records, dtype):
+    return np.array(records["bits"]).view(dtype)
+
+
+def _split_records(records, dtype):
+    """The two arrays of records."""
+    fields = [(_values, dtype), (lambda records, _: records["at"], np.dtype(np.int64))]
+    return tuple(
+        records.map_blocks(take, dtype, dtype=kind, meta=np.empty((0,) * records.ndim, kind))
+        for take, kind in fields
+    )
+
+
+def _reduce_records(records, axes, keepdims, split_every, **options):
+    combine = functools.partial(_combine_records, **options)
+    return da.reduction(
+        records,
+        chunk=combine,
+        combine=combine,
+        aggregate=combine,
+        axis=axes,
+        keepdims=keepdims,
+        dtype=records.dtype,
+        meta=np.empty((0,) * (records.ndim if keepdims else records.ndim - len(axes)), records.dtype),
+        split_every=split_every,
+        name=f"wgmax-records-{da.core.tokenize(records.name, axes, keepdims, options)}",
+    )
+
+
+def _combine_records(records, axis, keepdims, extremum, elements, nan, select_last, device):
+    """Of the records whose elements equal the extremum the first one, or the last."""
+    values, at = _values(records, elements), records["at"]
+    best = _REDUCE[extremum](values, axis, keepdims=True, nan=nan, device=device)
+    equal = values == best
+    if _is_float(elements):
+        equal |= np.isnan(values) & np.isnan(best)
+    none = -1 if select_last else np.iinfo(np.int64).max
+    at = np.where(equal & (at >= 0), at, none)
+    chosen = at.max(axis, keepdims=True) if select_last else at.min(axis, keepdims=True)
+    bits = np.where(at == chosen, records["bits"], 0).max(axis, keepdims=True)
+    found = _records(bits, np.where(chosen == none, -1, chosen))
+    return found if keepdims else found.squeeze(axis)
+
+
+def _reduce_indexed(extremum, x, axes, keepdims, nan, select_last, device, split_every):
+    _check_known(x, "positions need")
+    if any(x.shape[each] == 0 for each in axes):
+        raise _wgmax.ArgumentError("a reduction of no elements has no position")
+    # Without chunks that have no elements.
+    x = x.rechunk(tuple(tuple(size for size in sizes if size) or (0,) for sizes in x.chunks))
+    chunks = [(1,) * len(sizes) if at in axes else sizes for at, sizes in enumerate(x.chunks)]
+    kind = _records(np.empty(0, x.dtype), np.empty(0, np.int64)).dtype
+    options = {"extremum": extremum, "nan": nan, "select_last": select_last, "device": device}
+    records = x.map_blocks(
+        _records_block, axes, x.shape, **options, chunks=tuple(chunks), dtype=kind,
+        meta=np.empty((0,) * x.ndim, kind),
+    )  # fmt: skip
+    if axes:
+        records = _reduce_records(records, axes, keepdims, split_every, elements=x.dtype, **options)
+    return _split_records(records, x.dtype)
+
+
+def _records_block(block, axes, shape, extremum, nan, select_last, device, block_info=None):
+    """The extrema of a block, with their positions in the whole."""
+    options = {"keepdims": True, "return_indices": True, "select_last": select_last}
+    values, at = _REDUCE[extremum](block, axes, nan=nan, device=device, **options)
+    begins = [begin for begin, _ in block_info[0]["array-location"]]
+    order = sorted(axes)
+    places = np.unravel_index(np.asarray(at), [block.shape[each] for each in order]) if order else ()
+    places = tuple(place + begins[each] for place, each in zip(places, order))
+    whole = [shape[each] for each in order]
+    return _records(values, np.ravel_multi_index(places, whole) if order else np.zeros_like(at))
+
+
+def _check_known(x, what):
+    if any(math.isnan(size) for size in x.shape):
+        raise _wgmax.ArgumentError(f"{what} known sizes: x.compute_chunk_sizes() finds them")
+
+
 def _meta(x, ndim):
     return np.empty((0,) * ndim, x.dtype)
 
@@ -153,12 +289,14 @@ def segment_max(
     segment_ids,
     num_segments=None,
     *,
+    segments="unsorted",
     mode="raise",
     empty="zero",
+    return_indices=False,
     nan="propagate",
-    device="auto",
+    device=None,
     split_every=None,
-):
+) -> Any:
     """The maximum of the rows of each segment of a Dask array.
 
     Parameters
@@ -166,23 +304,28 @@ def segment_max(
     data : dask.array.Array
         Of shape [rows, ...].
     segment_ids : dask.array.Array or array_like
-        An integer for each row, in any order. A row with a negative id belongs to no segment.
+        An integer for each row, or offsets. A row with a negative id belongs to no segment.
     num_segments : int, optional
         How many segments there are. By default the ids are computed now, to find the largest.
+    segments : {'unsorted', 'sorted', 'offsets'}
+        Ids in any order; ids that ascend, which each chunk checks; or offsets, one more than there are
+        segments, which are computed now.
     mode : {'raise', 'drop'}
         How an id at or above `num_segments` is treated: as an error of the computation, or its row
         is dropped.
     empty : {'zero', 'lowest', 'negative_infinity'}
         The result of a segment without rows.
+    return_indices : bool
+        Whether the rows of the maxima are a second result, as int64, -1 for a segment without rows.
     nan : {'propagate', 'ignore'}
-    device : str
+    device : str, optional
         The device that workers open.
     split_every : int, optional
         How many partial results are combined at a time; Dask's own choice by default.
 
     Returns
     -------
-    dask.array.Array
+    dask.array.Array, or a tuple of two with `return_indices`
         Of shape [num_segments, ...], in one chunk along the first axis.
     """
     return _segment("max", **locals())
@@ -193,24 +336,47 @@ def segment_min(
     segment_ids,
     num_segments=None,
     *,
+    segments="unsorted",
     mode="raise",
     empty="zero",
+    return_indices=False,
     nan="propagate",
-    device="auto",
+    device=None,
     split_every=None,
-):
+) -> Any:
     """The minimum of the rows of each segment. The arguments are those of `segment_max`."""
     return _segment("min", **locals())
 
 
-def _segment(extremum, data, segment_ids, num_segments, mode, empty, nan, device, split_every):
+def _ids_of_offsets(rows, offsets):
+    """The segment of each row; -1 for rows before the first one and after the last."""
+    found = np.searchsorted(offsets, rows, side="right") - 1
+    return np.where(found < len(offsets) - 1, found, -1)
+
+
+def _segment(
+    extremum, data, segment_ids, num_segments, segments, mode, empty, return_indices, nan, device,
+    split_every,
+):  # fmt: skip
     data, ids = da.asarray(data), segment_ids
     if not isinstance(ids, da.Array):
-        ids = da.from_array(np.asarray(ids), chunks=-1)
-    if any(math.isnan(size) for size in (*data.shape, *ids.shape)):
-        raise _wgmax.ArgumentError(
-            "segments need known sizes: x.compute_chunk_sizes() finds them"
-        )
+        ids = np.asarray(ids)
+        ids = da.from_array(ids if ids.size else ids.astype(np.int64), chunks=-1)
+    for given in (data, ids):
+        _check_known(given, "segments need")
+    if segments == "offsets":
+        offsets = ids.compute()
+        is_right = offsets.ndim == 1 and offsets.dtype.kind in "iu" and offsets.size
+        # Numbers that are too large for int64 are negative then.
+        offsets = offsets.astype(np.int64)
+        if not is_right or (np.diff([0, *offsets, data.shape[0]]) < 0).any():
+            raise _wgmax.ArgumentError(f"offsets must be integers that ascend up to {data.shape[0]} rows")
+        if num_segments not in (None, len(offsets) - 1):
+            raise _wgmax.ArgumentError(f"there are {len(offsets) - 1} segments, not {num_segments}")
+        num_segments = len(offsets) - 1
+        rows = da.arange(data.shape[0], chunks=(data.chunks[0],))
+        ids = rows.map_blocks(_ids_of_offsets, offsets, dtype=np.int64)
+        segments = "unsorted"
     if num_segments is None:
         largest = reduce_max(ids, device=device).compute() if ids.size else -1
         num_segments = max(int(largest), -1) + 1
@@ -220,7 +386,7 @@ def _segment(extremum, data, segment_ids, num_segments, mode, empty, nan, device
         row[:0],
         np.zeros((0,) * ids.ndim, ids.dtype),
         min(num_segments, 1),
-        segments="unsorted",
+        segments=segments,
         mode=mode,
         empty=empty,
         nan=nan,
@@ -234,6 +400,7 @@ def _segment(extremum, data, segment_ids, num_segments, mode, empty, nan, device
     if len(names) < data.ndim:
         raise _wgmax.ArgumentError(f"{data.ndim} axes are more than Dask arrays have here")
     options = {"extremum": extremum, "count": num_segments, "mode": mode, "nan": nan, "device": device}
+    options["segments"] = segments
 
     def partials(block, given, indices, meta):
         return da.blockwise(
@@ -247,6 +414,19 @@ def _segment(extremum, data, segment_ids, num_segments, mode, empty, nan, device
             **options,
         )
 
+    value = _SEGMENT[extremum](row, np.zeros(1, np.int32), 2, empty=empty)[1].reshape(-1)[0]
+    if return_indices:
+        rows = da.arange(data.shape[0], chunks=(data.chunks[0],))
+        kind = _records(np.empty(0, data.dtype), np.empty(0, np.int64)).dtype
+        records = partials(
+            _segment_records_block, [data, names, ids, names[:1], rows, names[:1]], names,
+            np.empty((0,) * (data.ndim + 1), kind),
+        )  # fmt: skip
+        both = {"extremum": extremum, "elements": data.dtype, "nan": nan, "select_last": False, "device": device}
+        records = _reduce_records(records, (0,), False, split_every, **both)
+        values, at = _split_records(records, data.dtype)
+        options = {"value": value, "dtype": data.dtype, "meta": _meta(data, data.ndim)}
+        return da.map_blocks(_fill_absent, values, at, **options), at
     values = partials(
         _segment_block, [data, names, ids, names[:1]], names, _meta(data, data.ndim + 1)
     )
@@ -255,7 +435,6 @@ def _segment(extremum, data, segment_ids, num_segments, mode, empty, nan, device
         _presence_block, [ids, names[:1]], names[:1], np.empty((0, 0), np.bool_)
     )
     present = _reduce("max", present, 0, False, "propagate", "lowest", device, split_every)
-    value = _SEGMENT[extremum](row, np.zeros(1, np.int32), 2, empty=empty)[1].reshape(-1)[0]
     return da.blockwise(
         _fill_block,
         ["segment", *names[1:]],
@@ -269,20 +448,35 @@ def _segment(extremum, data, segment_ids, num_segments, mode, empty, nan, device
     )
 
 
-def _segment_block(data, ids, extremum, count, mode, nan, device):
+def _segment_records_block(data, ids, rows, extremum, count, mode, nan, segments, device):
+    """The partial maxima of a block's segments, with their rows in the whole."""
+    options = {"segments": segments, "mode": mode, "nan": nan, "device": device}
+    options.update(empty="negative_infinity", return_indices=True)
+    values, at = _SEGMENT[extremum](data, ids, count, **options)
+    if nan == "ignore" and _is_float(data.dtype):
+        values = np.where(at < 0, np.asarray(np.nan, data.dtype), values)
+    at = np.where(at < 0, -1, rows[at]) if len(rows) else at
+    return _records(values, at)[np.newaxis]
+
+
+def _segment_block(data, ids, extremum, count, mode, nan, segments, device):
     """The partial maxima of a block's segments. Those without rows do not count for others."""
-    options = {"segments": "unsorted", "mode": mode, "nan": nan, "device": device}
+    options = {"segments": segments, "mode": mode, "nan": nan, "device": device}
     found = _SEGMENT[extremum](data, ids, count, empty="negative_infinity", **options)
     if nan == "ignore" and _is_float(data.dtype):
-        found = _fill_block(found, _presence_block(ids, "max", count, mode, nan, device)[0], np.nan)
+        found = _fill_block(found, _presence_block(ids, "max", count, mode, nan, segments, device)[0], np.nan)
     return found[np.newaxis]
 
 
-def _presence_block(ids, extremum, count, mode, nan, device):
+def _presence_block(ids, extremum, count, mode, nan, segments, device):
     """Which segments have rows."""
     rows = np.ones(len(ids), np.bool_)
-    found = _wgmax.segment_max(rows, ids, count, segments="unsorted", mode=mode, device=device)
+    found = _wgmax.segment_max(rows, ids, count, segments=segments, mode=mode, device=device)
     return found[np.newaxis]
+
+
+def _fill_absent(values, at, value):
+    return np.where(at < 0, value, values)
 
 
 def _fill_block(values, present, value):
@@ -305,8 +499,8 @@ def max_pool(
     layout="NCX",
     nan="propagate",
     empty="negative_infinity",
-    device="auto",
-):
+    device=None,
+) -> Any:
     """The maximum of each window of a Dask array, as `wgmax.max_pool` has it.
 
     A chunk of results is computed from the elements that its windows cover: its own, and the edges of
@@ -322,7 +516,7 @@ def max_pool(
         Whether the positions of the maxima are a second result, as int64, from the first spatial axis
         on. With the layout NXC they need all channels in one chunk, and get them. As for
         `wgmax.max_pool`, they may change the sign of a maximum that is zero.
-    device : str
+    device : str, optional
         The device that workers open.
 
     Returns
@@ -344,8 +538,8 @@ def min_pool(
     layout="NCX",
     nan="propagate",
     empty="negative_infinity",
-    device="auto",
-):
+    device=None,
+) -> Any:
     """The minimum of each window. The arguments are those of `max_pool`."""
     return _pool("min", **locals())
 
@@ -386,8 +580,7 @@ def _pool(
     extremum, x, kernel_size, stride, padding, dilation, ceil_mode, return_indices, layout, nan,
     empty, device,
 ):  # fmt: skip
-    if any(math.isnan(size) for size in x.shape):
-        raise _wgmax.ArgumentError("a pooling needs known sizes: x.compute_chunk_sizes() finds them")
+    _check_known(x, "a pooling needs")
     padding = 0 if padding is None else padding
     dilation = 1 if dilation is None else dilation
     options = {"nan": nan, "empty": empty, "layout": layout}

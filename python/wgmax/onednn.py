@@ -9,17 +9,19 @@ Examples
 array([4., 3.], dtype=float32)
 """
 
+from typing import Any as _Any
+
 from ._node import results as _results
 
 __all__ = ["MaxPool", "MaxPoolBackward", "ReduceMax", "ReduceMin"]
 
 
-def ReduceMax(src, axes_input=None, *, axes=None, keep_dims=None, nan=None, device=None):
+def ReduceMax(src, axes_input=None, *, axes=None, keep_dims=None, nan=None, device=None) -> _Any:
     """ReduceMax. Axes are an attribute, or an input of int32."""
     return _results("onednn", "ReduceMax", ["src", "axes_input"], locals())
 
 
-def ReduceMin(src, axes_input=None, *, axes=None, keep_dims=None, nan=None, device=None):
+def ReduceMin(src, axes_input=None, *, axes=None, keep_dims=None, nan=None, device=None) -> _Any:
     """ReduceMin. Axes are an attribute, or an input of int32."""
     return _results("onednn", "ReduceMin", ["src", "axes_input"], locals())
 
@@ -37,7 +39,7 @@ def MaxPool(
     data_format=None,
     nan=None,
     device=None,
-):
+) -> _Any:
     """MaxPool."""
     return _results("onednn", "MaxPool", ["src"], locals())
 
@@ -55,6 +57,6 @@ def MaxPoolBackward(
     data_format=None,
     nan=None,
     device=None,
-):
+) -> _Any:
     """MaxPoolBackward."""
     return _results("onednn", "MaxPoolBackward", ["src", "diff_dst"], locals())

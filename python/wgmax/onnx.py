@@ -12,6 +12,8 @@ array([4, 3], dtype=int32)
 array([[[4, 3]]], dtype=uint8)
 """
 
+from typing import Any as _Any
+
 import numpy as _np
 
 from ._node import results as _results
@@ -24,6 +26,7 @@ __all__ = [
     "MaxUnpool",
     "ReduceMax",
     "ReduceMin",
+    "compare_model",
 ]
 
 
@@ -44,28 +47,28 @@ def _reduce(operator, given):
 
 def ReduceMax(
     data, axes=None, *, keepdims=None, noop_with_empty_axes=None, opset=22, nan=None, device=None
-):
+) -> _Any:
     """ReduceMax, opsets 1 and later."""
     return _reduce("ReduceMax", locals())
 
 
 def ReduceMin(
     data, axes=None, *, keepdims=None, noop_with_empty_axes=None, opset=22, nan=None, device=None
-):
+) -> _Any:
     """ReduceMin, opsets 1 and later."""
     return _reduce("ReduceMin", locals())
 
 
 def ArgMax(
     data, *, axis=None, keepdims=None, select_last_index=None, opset=22, nan=None, device=None
-):
+) -> _Any:
     """ArgMax, opsets 1 and later."""
     return _results("onnx", "ArgMax", ["data"], locals())
 
 
 def ArgMin(
     data, *, axis=None, keepdims=None, select_last_index=None, opset=22, nan=None, device=None
-):
+) -> _Any:
     """ArgMin, opsets 1 and later."""
     return _results("onnx", "ArgMin", ["data"], locals())
 
@@ -84,7 +87,7 @@ def MaxPool(
     opset=22,
     nan=None,
     device=None,
-):
+) -> _Any:
     """MaxPool, opsets 1 and later. With ``outputs=2`` a tuple of values and indices.
 
     Then the first of two zeros is the maximum of both, whatever their signs; without indices it is +0.
@@ -92,13 +95,41 @@ def MaxPool(
     return _results("onnx", "MaxPool", ["X"], locals())
 
 
-def GlobalMaxPool(X, *, opset=22, nan=None, device=None):
+def GlobalMaxPool(X, *, opset=22, nan=None, device=None) -> _Any:
     """GlobalMaxPool, opsets 1 and later."""
     return _results("onnx", "GlobalMaxPool", ["X"], locals())
 
 
-def MaxUnpool(X, I, output_shape=None, *, kernel_shape, strides=None, pads=None, opset=22, device=None):
+def MaxUnpool(X, I, output_shape=None, *, kernel_shape, strides=None, pads=None, opset=22, device=None) -> _Any:
     """MaxUnpool, opsets 9 and later."""
     if output_shape is not None:
         output_shape = _integers(output_shape)
     return _results("onnx", "MaxUnpool", ["X", "I", "output_shape"], locals())
+
+
+def compare_model(model: _Any, inputs: _Any, *, devices: _Any = None) -> _Any:
+    """Compares the operators of a model with onnxruntime, on the model's own activations, bit for bit.
+
+    onnxruntime runs the model with all inner tensors kept. Then every node of the operators of this
+    module runs on every device, with the inputs that it had there. Nodes in bodies of loops and branches
+    are left out. It needs the packages onnx and onnxruntime.
+
+    Parameters
+    ----------
+    model : onnx.ModelProto or path
+    inputs : dict or sequence of array_like
+        The inputs of the model, by name or in their order.
+    devices : sequence of Device or str, optional
+        All that `wgmax.devices` lists by default.
+
+    Returns
+    -------
+    list of NodeComparison
+        For every node, device and result: `node`, `operator`, `output`, `device`, `comparison` (see
+        `wgmax.compare`), `equal`, and `error` if the node did not run there.
+    """
+    try:
+        from ._model import compare_model as compare
+    except ImportError as error:
+        raise ImportError(f"compare_model needs the packages onnx and onnxruntime: {error}") from error
+    return compare(model, inputs, devices)

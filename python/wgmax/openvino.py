@@ -12,6 +12,8 @@ array([4, 3], dtype=int32)
 array([2., 3.])
 """
 
+from typing import Any as _Any
+
 import numpy as _np
 
 from ._node import results as _results
@@ -24,12 +26,12 @@ def _reduce(operator, given):
     return _results("openvino", operator, ["data", "axes"], given)
 
 
-def ReduceMax(data, axes, *, keep_dims=None, version=1, nan=None, device=None):
+def ReduceMax(data, axes, *, keep_dims=None, version=1, nan=None, device=None) -> _Any:
     """ReduceMax, version 1."""
     return _reduce("ReduceMax", locals())
 
 
-def ReduceMin(data, axes, *, keep_dims=None, version=1, nan=None, device=None):
+def ReduceMin(data, axes, *, keep_dims=None, version=1, nan=None, device=None) -> _Any:
     """ReduceMin, version 1."""
     return _reduce("ReduceMin", locals())
 
@@ -50,7 +52,7 @@ def MaxPool(
     version=14,
     nan=None,
     device=None,
-):
+) -> _Any:
     """MaxPool, versions 1, 8 and 14. With ``outputs=2`` a tuple of values and indices, from 8 on.
 
     Then the first of two zeros is the maximum of both, whatever their signs; without indices it is +0.
@@ -60,7 +62,7 @@ def MaxPool(
 
 def AdaptiveMaxPool(
     data, output_shape, *, index_element_type=None, outputs=1, version=8, nan=None, device=None
-):
+) -> _Any:
     """AdaptiveMaxPool, version 8. With ``outputs=2`` a tuple of values and indices."""
     output_shape = _integers(output_shape)
     return _results("openvino", "AdaptiveMaxPool", ["data", "output_shape"], locals())
@@ -68,7 +70,7 @@ def AdaptiveMaxPool(
 
 def SegmentMax(
     data, segment_ids, num_segments=None, *, fill_mode, version=16, nan=None, device=None
-):
+) -> _Any:
     """SegmentMax, version 16. Rows whose ids are at or above ``num_segments`` are left out."""
     segment_ids = _integers(segment_ids)
     if num_segments is not None:

@@ -1,0 +1,351 @@
+"""wgmax.torch beside PyTorch: values, indices and gradients, for every kind of tensor and argument."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed; scripts/python torch installs it")
+
+import wgmax
+import wgmax.torch as ours
+from test_docs import run
+
+F = torch.nn.functional
+FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
+INTEGERS = [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64]
+WIDE = [torch.uint16, torch.uint32, torch.uint64]
+
+
+def values(random, shape, dtype, distinct=False):
+    """Elements with ties, or all different; zeros are +0."""
+    count = int(np.prod(shape))
+    if distinct:
+        found = random.permutation(count) - count // 2
+    else:
+        found = random.integers(-3, 4, count)
+    if dtype in WIDE + [torch.uint8]:
+        found = np.abs(found)
+    return torch.tensor(found.reshape(shape)).to(dtype)
+
+
+def laid_out(random, x):
+    """The same elements with any strides, as views have them."""
+    kind = random.integers(5)
+    if kind == 1 and x.ndim:
+        order = random.permutation(x.ndim).tolist()
+        return x.permute(order).contiguous().permute(np.argsort(order).tolist())
+    if kind == 2 and x.ndim:
+        return x.repeat_interleave(2, -1)[..., ::2]
+    if kind == 3 and x.ndim == 4:
+        return x.contiguous(memory_format=torch.channels_last)
+    if kind == 4 and x.ndim and x.shape[0]:
+        memory = torch.empty(3 + x.numel(), dtype=x.dtype)
+        memory[3:] = x.flatten()
+        return memory[3:].view(x.shape)
+    return x
+
+
+def assert_same(found, expected, where=""):
+    found, expected = found.detach(), expected.detach()
+    assert found.shape == expected.shape and found.dtype == expected.dtype, where
+    report = wgmax.compare(ours._array(found), ours._array(expected))
+    assert report.equal, f"{where}: {report}"
+
+
+def beside(random, function, reference, x, where):
+    """Values, indices and gradients of a function and of PyTorch's on one tensor."""
+    one, two = x.detach(), x.detach().clone(memory_format=torch.contiguous_format)
+    if x.is_floating_point():
+        one.requires_grad_(), two.requires_grad_()
+    found, expected = function(one), reference(two)
+    single = isinstance(found, torch.Tensor)
+    found, expected = ((found,), (expected,)) if single else (found, expected)
+    for a, b in zip(found, expected, strict=True):
+        assert_same(a, b, where)
+    if "segment" not in where:
+        # Shapes alone, as a compiler asks for them.
+        shaped = function(one.to("meta"))
+        for a, b in zip((shaped,) if single else shaped, found, strict=True):
+            assert (a.shape, a.dtype, a.stride()) == (b.shape, b.dtype, b.stride()), where
+    if x.is_floating_point():
+        # In a pooling, small enough for sums to be exact: PyTorch rounds those of two bytes otherwise.
+        distinct = random.random() < 0.5 and not ("pool" in where and x.element_size() == 2)
+        gradient = values(random, found[0].shape, x.dtype, distinct)
+        # What PyTorch does not share in segments.
+        gradient = gradient.abs() if "segment" in where else gradient
+        given = laid_out(random, gradient)
+        found[0].backward(given), expected[0].backward(gradient)
+        assert_same(one.grad, two.grad, where)
+
+
+def random_shape(random, rank, most=6):
+    return [int(size) for size in random.integers(1, most, rank)]
+
+
+def reduction(random, device):
+    name = str(random.choice(["amax", "amin", "max", "min", "max", "min"]))
+    x_dims = int(random.integers(0, 5))
+    dtype = FLOATS[random.integers(4)] if random.random() < 0.6 else [*INTEGERS, torch.bool][random.integers(6)]
+    x = values(random, random_shape(random, x_dims), dtype)
+    keepdim = bool(random.integers(2))
+    rank = max(x_dims, 1)
+    if name[0] == "a":
+        dims = [int(dim) - rank * int(random.integers(2)) for dim in range(rank) if random.random() < 0.5]
+        dim = dims[0] if len(dims) == 1 and random.random() < 0.5 else dims
+        args = (dim, keepdim) if random.random() < 0.9 else ()
+    else:
+        args = (int(random.integers(-rank, rank)), keepdim) if random.random() < 0.7 else ()
+    return (
+        lambda t: getattr(ours, name)(t, *args, device=device), lambda t: getattr(torch, name)(t, *args),
+        x, f"{name} {args} of {dtype} {tuple(x.shape)}",
+    )  # fmt: skip
+
+
+def pooling(random, device):
+    rank = int(random.integers(1, 4))
+    adaptive = random.random() < 0.35
+    dtype = FLOATS[random.integers(4)]
+    if rank > 1 and random.random() < 0.2 and not adaptive:
+        dtype = INTEGERS[random.integers(5)]
+    shape = random_shape(random, 1 + int(random.integers(2)), 4) + random_shape(random, rank, 9)
+    x = values(random, shape, dtype)
+    one = lambda least, most: (
+        int(random.integers(least, most)) if random.random() < 0.5
+        else tuple(int(each) for each in random.integers(least, most, rank))
+    )  # fmt: skip
+    indices = bool(random.integers(2))
+    if adaptive:
+        name = f"adaptive_max_pool{rank}d"
+        sizes = tuple(None if random.random() < 0.2 and rank > 1 else int(random.integers(1, 6)) for _ in range(rank))
+        args = (sizes if random.random() < 0.7 else int(random.integers(1, 6)), indices)
+    else:
+        name = f"max_pool{rank}d"
+        while True:
+            taps, dilation = one(1, 5), one(1, 3)
+            each = lambda value: [value] * rank if isinstance(value, int) else list(value)
+            limits = [(k - 1) * d + 1 for k, d in zip(each(taps), each(dilation))]
+            pads = tuple(int(random.integers(0, min(k // 2, e // 2) + 1)) for k, e in zip(each(taps), limits))
+            if not all(size + 2 * pad >= reach for size, pad, reach in zip(shape[-rank:], pads, limits)):
+                continue
+            # Windows without elements differ.
+            if F.max_pool3d(torch.zeros(1, *[1] * (3 - rank), *shape[-rank:]), *[
+                [one] * (3 - rank) + each(value) for one, value in [(1, taps), (1, 1), (0, list(pads)), (1, dilation)]
+            ]).isfinite().all():
+                break
+        stride = None if random.random() < 0.3 else one(1, 4)
+        args = (taps, stride, pads, dilation, bool(random.integers(2)), indices)
+    return (
+        lambda t: getattr(ours, name)(t, *args, device=device), lambda t: getattr(F, name)(t, *args),
+        x, f"{name} {args} of {dtype} {shape}",
+    )  # fmt: skip
+
+
+def segments(random, device):
+    axis = int(random.integers(0, 3))
+    shape = random_shape(random, axis + 1 + int(random.integers(0, 3)), 5)
+    shape[axis] = int(random.integers(0, 12))
+    x = values(random, shape, FLOATS[random.integers(4)])
+    count, outer = int(random.integers(1, 6)), int(np.prod(shape[:axis]))
+    options = {"axis": axis, "initial": [None, 0.0, 2.0][random.integers(3)]}
+    cuts = np.sort(random.integers(0, shape[axis] + 1, (outer, count + 1)), axis=1)
+    if random.random() < 0.5:
+        cuts[:, 0], cuts[:, -1] = 0, shape[axis]
+        options["lengths"] = torch.tensor(np.diff(cuts).reshape(*shape[:axis], count))
+    else:
+        options["offsets"] = torch.tensor(cuts.reshape(*shape[:axis], count + 1))
+    reduce = str(random.choice(["max", "min"]))
+    return (
+        lambda t: ours.segment_reduce(t, reduce, **options, device=device),
+        lambda t: torch.segment_reduce(t, reduce, **options),
+        x, f"segment {reduce} {options} of {x.dtype} {shape}",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("case", [reduction, pooling, segments], ids=lambda case: case.__name__)
+def test_beside_pytorch(case, device):
+    for seed in range(400 if device == "cpu" else 25):
+        random = np.random.default_rng(seed)
+        function, reference, x, where = case(random, device)
+        beside(random, function, reference, laid_out(random, x), f"seed {seed}: {where}")
+
+
+def special(random, shape, dtype):
+    """With NaN, infinities and zeros of both signs."""
+    found = values(random, shape, dtype)
+    for value in [np.nan, np.inf, -np.inf, -0.0]:
+        found[torch.tensor(random.random(shape) < 0.1)] = value
+    return found
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_nan_and_zeros(dtype):
+    """Values are equal; where NaN are, gradients are as documented."""
+    equal = lambda a, b: torch.testing.assert_close(a, b, rtol=0, atol=0, equal_nan=True)
+    for seed in range(100):
+        random = np.random.default_rng(seed)
+        x = special(random, (3, 4, 6), dtype)
+        for name, args in [("amax", (1,)), ("amin", (-1,)), ("max", ()), ("min", ())]:
+            one, two = x.clone().requires_grad_(), x.clone().requires_grad_()
+            found, expected = getattr(ours, name)(one, *args), getattr(torch, name)(two, *args)
+            equal(found, expected)
+            found.sum().backward(), expected.sum().backward()
+            equal(one.grad, two.grad)
+        found, expected = ours.max(x, 1), torch.max(x, 1)
+        equal(found.values, expected.values), equal(found.indices, expected.indices)
+        found, at = ours.max_pool1d(x, 3, 1, 1, return_indices=True)
+        expected, theirs = F.max_pool1d(x, 3, 1, 1, return_indices=True)
+        equal(found, expected)
+        # The first NaN in place of the last one.
+        assert ((at == theirs) | found.isnan()).all() and (at <= theirs).all()
+        equal(ours.max_pool1d(x, 3, 1, 1), expected)
+        lengths = torch.tensor([1, 0, 2])
+        equal(ours.segment_reduce(x, "max", lengths=lengths), torch.segment_reduce(x, "max", lengths=lengths))
+    nan = torch.tensor([[1, np.nan, np.nan, 2]], dtype=dtype, requires_grad=True)
+    ours.max_pool1d(nan, 4).backward(torch.ones(1, 1, dtype=dtype))
+    assert nan.grad.tolist() == [[0, 1, 0, 0]]
+    zeros = torch.tensor([-0.0, 0.0], dtype=dtype)
+    assert not ours.amax(zeros).signbit() and ours.amin(zeros.flip(0)).signbit()
+
+
+def test_segments_share_negative_gradients():
+    x = torch.tensor([1.0, 3, 3, 2], requires_grad=True)
+    found = ours.segment_reduce(x, "max", lengths=torch.tensor([3, 1]))
+    found.backward(torch.tensor([-1.0, -4.0]))
+    assert x.grad.tolist() == [0, -0.5, -0.5, -4]
+
+
+@pytest.mark.parametrize("dtype", WIDE, ids=str)
+def test_types_that_pytorch_lacks(dtype):
+    x = torch.tensor([[1, 7, 7, 2]], dtype=dtype)
+    assert ours.amax(x, 1).tolist() == [7] and ours.max(x, 1).indices.tolist() == [1]
+    assert ours.max_pool1d(x, 2).tolist() == [[7, 7]] and ours.max_pool1d(x, 2).dtype == dtype
+
+
+CALLS = {
+    "extreme": lambda x: (x, [0, 2], True, False, False, "cpu"),
+    "extreme, all": lambda x: (x, [0, 1, 2], False, True, True, "cpu"),
+    "position": lambda x: (x, 1, False, True, "cpu"),
+    "pool": lambda x: (x, [2, 2, 1, 1], True, False, "cpu"),
+    "pool, adaptive": lambda x: (x, [2, 3], False, False, "cpu"),
+    "pool_positions": lambda x: (x, [3, 2, 1, 1], False, True, "cpu"),
+    "pool_backward": lambda x: (x.detach(), x[..., ::2], x.shape, [1, 2, 0, 1], False, False, "cpu"),
+    "segment": lambda x: (x, torch.tensor([0, 1, 3]), False, 0.25, "cpu"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_operators_keep_the_rules(name):
+    """Schemas, what is registered for gradients, and fake tensors, dynamic ones too."""
+    for dtype, shape in itertools.product([torch.float32, torch.bfloat16, torch.float64], [(3, 4, 6), (4, 3, 5)]):
+        x = torch.randn(shape).to(dtype).requires_grad_()
+        torch.library.opcheck(getattr(torch.ops.wgmax, name.split(",")[0]), CALLS[name](x))
+
+
+FUNCTIONS = {
+    "amax": lambda x: ours.amax(x, (0, 2)),
+    "amin": lambda x: ours.amin(x, -1, True),
+    "max": lambda x: ours.max(x),
+    "min of a dimension": lambda x: ours.min(x, 1).values,
+    "max_pool1d": lambda x: ours.max_pool1d(x, 3, 2, 1, ceil_mode=True),
+    "max_pool2d": lambda x: ours.max_pool2d(x, 2, 1, 1),
+    "with indices": lambda x: ours.max_pool2d(x, (2, 3), return_indices=True)[0],
+    "max_pool3d": lambda x: ours.max_pool3d(x[None], 2, 1),
+    "adaptive_max_pool1d": lambda x: ours.adaptive_max_pool1d(x, 4),
+    "adaptive_max_pool2d": lambda x: ours.adaptive_max_pool2d(x, (None, 2)),
+    "segment_reduce": lambda x: ours.segment_reduce(x, "max", lengths=torch.tensor([2, 1])),
+    "segments of rows": lambda x: ours.segment_reduce(x, "min", offsets=torch.tensor([[1, 2, 4]] * 3), axis=1),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_gradients_are_the_derivatives(name):
+    torch.manual_seed(1)
+    x = torch.randn(3, 4, 6, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(FUNCTIONS[name], (x,))
+    assert torch.autograd.gradgradcheck(FUNCTIONS[name], (x,))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_compiled(name):
+    """One graph, without a break, gives the same; then for another size."""
+    function = lambda x: (FUNCTIONS[name](x) * 2).sum()
+    # Checks of lengths depend on their values, and break the graph.
+    whole = "segment_reduce" != name
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="aot_eager", fullgraph=whole, dynamic=True)
+    for size in [6, 9]:
+        one = torch.randn(3, 4, size, requires_grad=True)
+        two = one.detach().clone().requires_grad_()
+        found, expected = compiled(one), function(two)
+        assert_same(found, expected)
+        found.backward(), expected.backward()
+        assert_same(one.grad, two.grad)
+
+
+def test_documentation():
+    run(ours.__doc__, "wgmax.torch")
+
+
+def test_memory_is_shared():
+    for dtype in FLOATS + INTEGERS + WIDE + [torch.bool]:
+        x = torch.zeros(5, 7, dtype=dtype).T
+        array = ours._array(x)
+        assert array.__array_interface__["data"][0] == x.data_ptr()
+        assert [stride // x.element_size() for stride in array.strides] == list(x.stride())
+        again = ours._tensor(array)
+        assert again.data_ptr() == x.data_ptr() and again.dtype == dtype
+    parameter = torch.nn.Parameter(torch.randn(2, 3))
+    assert ours.amax(parameter).requires_grad
+    negative = torch.tensor([1 + 2j, 3 - 4j]).conj().imag
+    assert negative.is_neg() and ours.amax(negative).item() == 4
+
+
+def test_modules_train():
+    """A step of training moves the weights as PyTorch's own pooling does."""
+    weights = []
+    for pool in [F.max_pool2d, ours.max_pool2d]:
+        torch.manual_seed(2)
+        layer = torch.nn.Conv2d(1, 4, 3)
+        step = torch.optim.SGD(layer.parameters(), 0.1)
+        for _ in range(3):
+            step.zero_grad()
+            pool(layer(torch.randn(2, 1, 12, 12)), 2).square().mean().backward()
+            step.step()
+        weights.append(layer.weight)
+    assert_same(*weights)
+
+
+X = torch.zeros(2, 3, 4)
+WRONG = [
+    (lambda: ours.amax(X, 3), IndexError, "axis 3"),
+    (lambda: ours.amax(X, (0, -3)), ValueError, "twice"),
+    (lambda: ours.max(X, -4), IndexError, "axis -4"),
+    (lambda: ours.amax(X[:0]), ValueError, "no extremum"),
+    (lambda: ours.max(X[:0], 0), ValueError, "no extremum"),
+    (lambda: ours.max_pool2d(X, 3, padding=2), ValueError, "half a window"),
+    (lambda: ours.max_pool2d(X, (2, 2, 2)), ValueError, "kernel_size must be 2"),
+    (lambda: ours.max_pool2d(X, 2, 0), ValueError, "stride must be"),
+    (lambda: ours.max_pool2d(X, 2, padding=-1), ValueError, "padding must be"),
+    (lambda: ours.max_pool2d(X[0, 0], 2), ValueError, "dimensions"),
+    (lambda: ours.max_pool3d(X, 2), ValueError, "dimensions"),
+    (lambda: ours.max_pool2d(X, 9), ValueError, "window"),
+    (lambda: ours.adaptive_max_pool2d(X, (2, 2, 2)), ValueError, "output_size must have 2"),
+    (lambda: ours.segment_reduce(X, "sum", lengths=X), ValueError, "'max' or 'min'"),
+    (lambda: ours.segment_reduce(X, "max"), ValueError, "lengths or offsets"),
+    (lambda: ours.segment_reduce(X, "max", lengths=torch.tensor([1, 2])), ValueError, "as sum"),
+    (lambda: ours.segment_reduce(X, "max", lengths=torch.tensor([3, -1])), ValueError, "0 or more"),
+    (lambda: ours.segment_reduce(X, "max", lengths=torch.tensor([2]), axis=1), ValueError, "dimensions"),
+    (lambda: ours.segment_reduce(X, "max", offsets=torch.tensor([0, 3])), ValueError, "offset|range|rows"),
+    (lambda: ours.segment_reduce(X.int(), "max", lengths=torch.tensor([2])), ValueError, "floats"),
+    (lambda: ours.amax(X.to(torch.complex64)), ValueError, "none of the types"),
+    (lambda: ours.amax(X, device="no such"), RuntimeError, "no GPU adapter"),
+    (lambda: ours.amax(X.to("meta")[:0]), ValueError, "no extremum"),
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong[2])
+def test_errors(wrong):
+    call, kind, message = wrong
+    with pytest.raises(kind, match=message):
+        call()
