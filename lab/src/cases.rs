@@ -47,7 +47,7 @@ impl Prepared {
         Ok(Self { name, case, plan, inputs, expected, are_right })
     }
 
-    /// Fails where a device has other results.
+    /// Fails if a device has other results.
     pub fn check_on(&self, device: &Device) -> Result<()> {
         let found = self.case.execute(device, &self.plan)?;
         let mut pairs = found.iter().zip(&self.expected);
@@ -56,7 +56,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Fails where the results in memory are not what they shall be.
+    /// Fails if the results in memory are not the expected ones.
     pub fn check(&self, memory: &Memory) -> Result<()> {
         for (buffer, view, expected) in &self.expected {
             let t = expected.element_type();

@@ -27,7 +27,7 @@ pub struct Arguments {
     /// Only mistakes whose description, as survivors are printed, matches this regular expression
     #[arg(long, value_name = "REGEX", default_value = "")]
     filter: Regex,
-    /// So many of the mistakes, drawn at random
+    /// Only this many of the mistakes, drawn at random
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
     /// The seed of the cases and of the sample

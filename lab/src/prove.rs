@@ -179,14 +179,14 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Fails where a shader does what no result shows, or a result is not written or wrong.
+    /// Fails if a shader does what no result shows, or a result is not written or wrong.
     fn sanitize(&self, side: usize, order: Order) -> Result<()> {
         let is_right = self.sanitize_with((side, order), u64::MAX, run::programs())?;
         ensure!(is_right, "a result is wrong");
         Ok(())
     }
 
-    /// Fails where the strict machine refuses these programs, which may take so many iterations.
+    /// Fails if the strict machine refuses these programs, or if they take more iterations.
     /// Gives whether their results are right.
     pub fn refuse(
         &self,
@@ -220,7 +220,7 @@ impl<'a> Task<'a> {
         Ok(are_right)
     }
 
-    /// Fails where a result is not shown to be the maximum of its elements, for all inputs.
+    /// Fails if a result is not shown to be the maximum of its elements, for all inputs.
     pub fn prove(&self) -> Result<()> {
         self.prove_with(run::programs())
     }
@@ -494,7 +494,7 @@ pub fn outcomes(arguments: &Arguments) -> Result<Vec<Outcome>> {
     let cases = (0..arguments.cases).into_par_iter().flat_map_iter(|index| {
         tunings.map(|tuning| -> Result<Option<Outcome>> {
             let case = Prepared::new(&cpu, arguments.seed, index, tuning)?;
-            // Whatever wrong ids lead to is undefined, and ends within the buffers.
+            // Wrong ids have undefined results, within the buffers.
             if !case.are_right {
                 return Ok(None);
             }

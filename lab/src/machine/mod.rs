@@ -50,11 +50,11 @@ pub trait Watch {
     fn max_iterations(&self) -> u32 {
         u32::MAX
     }
-    /// A grid of so many invocations begins.
+    /// A grid of this many invocations begins.
     fn launch(&mut self, _invocations: u64) {}
     /// A warp loads or stores.
     fn access(&mut self, _access: &Access) {}
-    /// A warp runs a loop's body once more, with so many of the invocations that began the loop.
+    /// A warp runs a loop's body once more, with this many of the invocations that began the loop.
     /// An error ends the run.
     fn iteration(&mut self, _running: u32, _began: u32) -> Result<()> {
         Ok(())

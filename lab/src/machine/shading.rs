@@ -51,7 +51,7 @@ enum Known {
     Keys,
     /// Words of keys become elements.
     Elements,
-    /// The larger of two keys of 64 bits, of so many pairs of words: where the words of the first
+    /// The larger of two keys of 64 bits, for each pair of words: where the words of the first
     /// operand and of the second are. The result is as the first one.
     Pairs(&'static [[usize; 2]], &'static [[usize; 2]]),
     /// The ranks of keys, each of one or two words, whose bytes begin with this one.
