@@ -30,7 +30,7 @@ impl Cache {
 
     /// Uses a sector by its number.
     pub fn touch(&mut self, sector: u64, is_store: bool) -> Effect {
-        // Neighbours, and what lies powers of two apart, are in different sets.
+        // Neighbours, and addresses powers of two apart, are in different sets.
         let hash = sector ^ (sector >> 13) ^ (sector >> 21);
         let set = (hash % self.sets.len() as u64) as usize;
         let set = &mut self.sets[set];

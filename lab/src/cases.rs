@@ -13,7 +13,7 @@ pub struct Prepared {
     pub case: Case,
     pub plan: Plan,
     pub inputs: Vec<(Tensor, View)>,
-    /// The results that count: the buffer of each, where its elements lie, and what they shall be.
+    /// The results that count: the buffer of each, where its elements are, and their expected values.
     pub expected: Vec<(usize, View, Tensor)>,
     /// Whether the ids of segments are right.
     pub are_right: bool,
@@ -24,7 +24,7 @@ impl Prepared {
     pub fn new(device: &Device, seed: u64, index: u64, tuning: &'static str) -> Result<Self> {
         let (mut case, cpu) = (Case::nth(seed, index)?, Device::cpu());
         case.overrides.tuning = Some(tuning);
-        // Of other bytes than 0 and 1, which lie between elements, there is no tensor of bools.
+        // A tensor of bools holds 0 and 1 alone, and views have other bytes between elements.
         let is_bool = |tensor: &Tensor| tensor.element_type() == ElementType::Bool;
         case.overrides.views = case.overrides.views.filter(|_| !case.tensors.iter().any(is_bool));
         let plan = case.plan(device)?;
@@ -47,7 +47,7 @@ impl Prepared {
         Ok(Self { name, case, plan, inputs, expected, are_right })
     }
 
-    /// Fails where a device has other results.
+    /// Fails if a device has other results.
     pub fn check_on(&self, device: &Device) -> Result<()> {
         let found = self.case.execute(device, &self.plan)?;
         let mut pairs = found.iter().zip(&self.expected);
@@ -56,7 +56,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Fails where the results in memory are not what they shall be.
+    /// Fails if the results in memory are not the expected ones.
     pub fn check(&self, memory: &Memory) -> Result<()> {
         for (buffer, view, expected) in &self.expected {
             let t = expected.element_type();

@@ -14,7 +14,7 @@ const FAR: u64 = 4 << 20;
 /// Sums over the warps of a launch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    /// Bytes that a warp uses in a step, and of the sectors that these lie in.
+    /// Bytes that a warp uses in a step, and the bytes of the sectors that hold these.
     pub used: u64,
     pub requested: u64,
     /// Bytes between the far cache and memory.

@@ -174,7 +174,7 @@ fn plans_for_hardware_move_few_bytes() {
     assert!(all.is_empty(), "{all:#?}");
 }
 
-/// Rows that begin at multiples of 256 bytes are read where they lie: by as many launches, and with at
+/// Rows that begin at multiples of 256 bytes are read in place: by as many launches, and with at
 /// most 1.1 times the bytes of rows without gaps. Left out are rows so short that most of a line of
 /// 128 bytes is a gap.
 #[test]

@@ -27,46 +27,52 @@ pub struct Arguments {
     /// Only mistakes whose description, as survivors are printed, matches this regular expression
     #[arg(long, value_name = "REGEX", default_value = "")]
     filter: Regex,
-    /// So many of the mistakes, drawn at random
+    /// Only this many of the mistakes, drawn at random
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
     /// The seed of the cases and of the sample
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// An adapter that runs them, instead of the machine; its driver compiles each
+    /// An adapter that also runs what the machine does not find; its driver compiles each
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
-    /// Compare no results: only the strict machine and the proof find a mistake
+    /// Only mistakes that are listed as equivalent: none may be found
     #[arg(long)]
-    proof: bool,
+    equivalent: bool,
     /// Random cases, each with the plans for GPUs and those for software adapters
-    #[arg(long, value_name = "N", default_value_t = 3000)]
+    #[arg(long, value_name = "N", default_value_t = 1000)]
     cases: u64,
+    /// Plans that a mistake is looked for in, at most: each shader that has it comes in turn
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    plans: usize,
 }
 
-/// Mistakes that change no result, as survivors are printed, up to the brackets.
+/// Mistakes that change no result, as survivors are printed, up to the brackets, below the reason.
 const EQUIVALENT: &str = include_str!("equivalent.txt");
 
-/// What became of a mistake.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What became of a mistake, by the first plan that shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// A case has another result than the CPU.
-    Differs,
     /// The strict machine refuses it.
     Refused,
     /// Its results are not proven, and those of the right text are.
     Unproven,
+    /// Neither; but it has another result than the CPU.
+    Differs,
+    /// It has another result, which is proven as the right one: a fault of the proof.
+    Contradicts,
     Survived,
-    /// Survived, and is listed as equivalent.
+    /// It is listed as equivalent, and not run.
     Equivalent,
     /// naga refuses every text that has it.
     Invalid,
 }
 
-const FATES: [(Fate, &str); 6] = [
-    (Fate::Differs, "results"),
+const FATES: [(Fate, &str); 7] = [
     (Fate::Refused, "sanitizer"),
     (Fate::Unproven, "proof"),
+    (Fate::Differs, "results"),
+    (Fate::Contradicts, "UNSOUND"),
     (Fate::Survived, "survived"),
     (Fate::Equivalent, "equivalent"),
     (Fate::Invalid, "invalid"),
@@ -99,17 +105,19 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         all.truncate(count);
     }
     let equivalent: HashSet<&str> = EQUIVALENT.lines().collect();
+    all.retain(|mutant| !arguments.equivalent || equivalent.contains(&*describe(mutant)));
     let fates = all.par_iter().map(|mutant| {
-        let fate = fate(mutant, &cases, &base, device.as_ref(), arguments.proof);
-        match fate == Fate::Survived && equivalent.contains(&*describe(mutant)) {
-            true => Fate::Equivalent,
-            false => fate,
+        if !arguments.equivalent && equivalent.contains(&*describe(mutant)) {
+            return Fate::Equivalent;
         }
+        let fate = fate(mutant, &cases, &base, device.as_ref(), arguments.plans);
+        if matches!(fate, Fate::Survived | Fate::Contradicts) || arguments.equivalent {
+            let what = describe(mutant);
+            println!("{what} (line {}, {}, {fate:?})", line(mutant), mutant.rule);
+        }
+        fate
     });
     let fates: Vec<Fate> = fates.collect();
-    for (mutant, _) in all.iter().zip(&fates).filter(|(_, fate)| **fate == Fate::Survived) {
-        println!("{} (line {}, {})", describe(mutant), line(mutant), mutant.rule);
-    }
     print_table("kind", all.iter().map(|mutant| mutant.rule).zip(fates.iter().copied()));
     print_table("text", all.iter().map(|mutant| &*mutant.file).zip(fates.iter().copied()));
     println!("{} cases", cases.len());
@@ -169,12 +177,58 @@ fn prepare(arguments: &Arguments, device: &Device) -> Result<(Vec<Costed>, Base)
     Ok((costed, base))
 }
 
+/// The programs of a text with a mistake; `None` for what naga refuses.
+struct Mistaken<'a> {
+    mutant: &'a Mutant,
+    base: &'a Base,
+    own: HashMap<Shader, Option<Arc<Program>>>,
+}
+
+impl Mistaken<'_> {
+    /// Whether a plan launches a program that has the mistake.
+    fn is_in(&mut self, case: &Prepared) -> bool {
+        let mut found = false;
+        for shader in case.plan.shaders() {
+            let (text, right) = &self.base[shader];
+            let own = self.own.entry(*shader).or_insert_with(|| match self.mutant.apply(text) {
+                None => Some(Arc::clone(right)),
+                Some(text) => Program::new(&text).ok().map(Arc::new),
+            });
+            found |= own.as_ref().is_some_and(|own| !Arc::ptr_eq(own, right));
+        }
+        found
+    }
+
+    /// The program of a shader. Texts that naga refuses stay as they are.
+    fn program(&self, shader: &Shader) -> Result<Arc<Program>> {
+        Ok(Arc::clone(self.own[shader].as_ref().unwrap_or(&self.base[shader].1)))
+    }
+}
+
+/// The plans whose texts have a mistake: the cheapest one of each shader, then the next ones.
+fn plans<'a>(mutant: &Mutant, cases: &'a [Costed], base: &Base, count: usize) -> Vec<&'a Costed> {
+    let has = |shader: &&Shader| base[*shader].0.contains(&mutant.declaration);
+    let mut turns: HashMap<&Shader, usize> = HashMap::new();
+    let mut all: Vec<(usize, &Costed)> = Vec::new();
+    for costed in cases {
+        // The turn of a case is the first one among its shaders.
+        let turn = costed.case.plan.shaders().filter(has).map(|shader| {
+            let turn = turns.entry(shader).or_default();
+            *turn += 1;
+            *turn
+        });
+        all.extend(turn.min().map(|turn| (turn, costed)));
+    }
+    all.sort_by_key(|(turn, _)| *turn);
+    all.into_iter().map(|(_, costed)| costed).take(count).collect()
+}
+
 fn fate(
     mutant: &Mutant,
     cases: &[Costed],
     base: &Base,
     device: Option<&Device>,
-    proof: bool,
+    count: usize,
 ) -> Fate {
     let edited = device.map(|device| {
         let mutant = mutant.clone();
@@ -183,53 +237,59 @@ fn fate(
             _ => text,
         })
     });
-    // `None` for what naga refuses.
-    let mut own: HashMap<Shader, Option<Arc<Program>>> = HashMap::new();
-    let mut has_mistake = |costed: &&Costed| {
-        let programs = costed.case.plan.shaders().map(|shader| {
-            let program =
-                own.entry(*shader).or_insert_with(|| match mutant.apply(&base[shader].0) {
-                    None => Some(base[shader].1.clone()),
-                    Some(text) => Program::new(&text).ok().map(Arc::new),
-                });
-            program.as_ref().is_some_and(|program| !Arc::ptr_eq(program, &base[shader].1))
-        });
-        programs.fold(false, |any, has| any | has)
-    };
-    let cases: Vec<&Costed> = cases.iter().filter(&mut has_mistake).collect();
-    if cases.is_empty() {
-        return Fate::Invalid;
-    }
-    // Refused texts of other types stay as they are.
-    let right = |shader: &Shader| Ok(base[shader].1.clone());
-    let program = |shader: &Shader| Ok(own[shader].as_ref().unwrap_or(&base[shader].1).clone());
-    for Costed { case, cost, .. } in cases.iter().filter(|_| !proof) {
-        // Loops that never end are stopped, and are for no driver.
-        let mut fuel = Fuel(4 * cost + 10_000);
-        let ran = run::run(&case.plan, &case.inputs, program, &mut fuel, |_, _| ())
-            .and_then(|memory| case.check(&memory));
-        let ran = match &edited {
-            Some(device) if fuel.0 > 0 => case.check_on(device),
-            _ => ran,
-        };
-        if ran.is_err() {
-            return Fate::Differs;
+    let mut mistaken = Mistaken { mutant, base, own: HashMap::new() };
+    let mut fate = Fate::Invalid;
+    for costed in plans(mutant, cases, base, count) {
+        if mistaken.is_in(&costed.case) {
+            fate = costed.find(&mistaken);
+            if let (Fate::Survived, Some(device)) = (fate, &edited)
+                && costed.case.check_on(device).is_err()
+            {
+                fate = Fate::Differs;
+            }
+            if fate != Fate::Survived {
+                break;
+            }
         }
     }
-    for Costed { case, cost, is_proven } in cases {
+    fate
+}
+
+impl Costed {
+    /// What finds a mistake in this plan.
+    fn find(&self, mistaken: &Mistaken) -> Fate {
+        let case = &self.case;
         let operator = case.case.operator.checked(&case.case.inputs());
-        let Some(operator) = operator.ok().filter(|_| case.are_right) else { continue };
+        let Some(operator) = operator.ok().filter(|_| case.are_right) else {
+            return if self.differs(mistaken) { Fate::Differs } else { Fate::Survived };
+        };
+        let program = |shader: &Shader| mistaken.program(shader);
         let mut task = Task::of_case(case, &operator);
-        task.max_iterations = task.max_iterations.min(*cost as u32 + 100);
-        if task.refuse(program).is_err() {
-            return Fate::Refused;
-        }
-        let is_proven = || *is_proven.get_or_init(|| task.prove_with(right).is_ok());
-        if task.prove_with(program).is_err() && is_proven() {
-            return Fate::Unproven;
+        task.max_iterations = task.max_iterations.min(self.cost as u32 + 100);
+        let Ok(is_right) = task.refuse(self.fuel(), program) else { return Fate::Refused };
+        let right = |shader: &Shader| Ok(Arc::clone(&mistaken.base[shader].1));
+        let is_proven = || *self.is_proven.get_or_init(|| task.prove_with(right).is_ok());
+        match (task.prove_with(program).is_ok(), is_right) {
+            (true, true) => Fate::Survived,
+            (false, _) if is_proven() => Fate::Unproven,
+            (false, true) => Fate::Survived,
+            (false, false) => Fate::Differs,
+            (true, false) => Fate::Contradicts,
         }
     }
-    Fate::Survived
+
+    /// Whether the results of this plan show a mistake.
+    fn differs(&self, mistaken: &Mistaken) -> bool {
+        let (case, mut fuel) = (&self.case, Fuel(self.fuel()));
+        run::run(&case.plan, &case.inputs, |s| mistaken.program(s), &mut fuel, |_, _| ())
+            .and_then(|memory| case.check(&memory))
+            .is_err()
+    }
+
+    /// The iterations after which loops are taken not to end. Such a text is for no driver.
+    fn fuel(&self) -> u64 {
+        4 * self.cost + 10_000
+    }
 }
 
 /// The invocations and iterations that are left.
@@ -288,13 +348,16 @@ mod tests {
         prepared("300");
     }
 
-    /// Of the mistakes of drivers each is found.
+    /// The mistakes of drivers are found by results, without the strict machine and the proof.
     #[test]
     fn known_mistakes_are_killed() {
         let (cases, base) = prepared("900");
-        let survive = known::mutants()
-            .into_par_iter()
-            .filter(|mutant| fate(mutant, &cases, &base, None, false) != Fate::Differs);
+        let survive = known::mutants().into_par_iter().filter(|mutant| {
+            let mut mistaken = Mistaken { mutant, base: &base, own: HashMap::new() };
+            !plans(mutant, &cases, &base, usize::MAX)
+                .into_iter()
+                .any(|costed| mistaken.is_in(&costed.case) && costed.differs(&mistaken))
+        });
         let survive: Vec<_> = survive.map(|mutant| describe(&mutant)).collect();
         assert!(survive.is_empty(), "{survive:#?}");
     }

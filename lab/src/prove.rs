@@ -58,20 +58,29 @@ pub struct Task<'a> {
 }
 
 /// What plans have that are not proven.
-pub const UNORDERED: &str = "unordered segments compare what launches before them found";
 pub const PARTS: &str = "a launch stores positions where it has the rows, and others do the rest";
 pub const POSITIONS: &str = "positions are chosen in a way that the machine does not know";
 /// None of these: a hole, or a fault.
 pub const OPEN: &str = "NOT KNOWN";
 
-/// A machine that refuses all that it can.
-pub struct Strict(u32);
+/// A machine that refuses all that it can: loops that run longer than `max_iterations`, and what takes
+/// more iterations than are `left`.
+struct Strict {
+    max_iterations: u32,
+    left: u64,
+}
 
 impl Watch for Strict {
     const STRICT: bool = true;
 
     fn max_iterations(&self) -> u32 {
-        self.0
+        self.max_iterations
+    }
+
+    fn iteration(&mut self, _: u32, began: u32) -> Result<()> {
+        self.left = self.left.saturating_sub(began.into());
+        ensure!(self.left > 0, "loops do not end");
+        Ok(())
     }
 }
 
@@ -128,7 +137,7 @@ impl<'a> Task<'a> {
         let t = self.tensors[followed].element_type();
         memory.shadow.ranking = Ranking::of(self.operator, t).filter(|_| is_known);
         memory.shadow.summed = Some(t);
-        memory.shadow.size = t.size();
+        memory.shadow.sets.size = t.size();
         let indices = indices(self.operator);
         memory.shadow.sets.finds_positions = indices.is_some();
         memory.shadow.sets.last_wins = indices.is_some_and(|last| last);
@@ -150,53 +159,52 @@ impl<'a> Task<'a> {
     fn run(
         &self,
         memory: &mut Memory,
-        side: usize,
-        order: Order,
+        (side, order): (usize, Order),
+        left: u64,
         program: impl FnMut(&Shader) -> Result<Arc<Program>>,
     ) -> Result<()> {
         memory.order = order;
-        let mut strict = Strict(self.max_iterations);
+        let mut strict = Strict { max_iterations: self.max_iterations, left };
         run::run_in(self.plan, memory, side, program, &mut strict, |_, _| ())
     }
 
     /// Why a plan of such an operator may not be proven.
     fn kind(&self) -> &'static str {
-        let has = |name: &str| self.plan.shaders().any(|shader| shader.kernel.name() == name);
-        let is_wide = self.tensors[0].element_type().size() == 8;
+        let is_finish = |launch: &&Launch| launch.shader().kernel.name() == "segment_finish";
         match indices(self.operator).is_some() {
-            is_positions if has("segment_scatter") && (is_positions || is_wide) => UNORDERED,
-            _ if self.finishes_in_parts() => PARTS,
+            // Several launches make elements of the rows that segments have.
+            true if self.plan.launches().iter().filter(is_finish).count() > 1 => PARTS,
             true => POSITIONS,
             false => OPEN,
         }
     }
 
-    /// Whether several launches make elements of the rows that segments have.
-    fn finishes_in_parts(&self) -> bool {
-        let is_finish = |launch: &&Launch| launch.shader().kernel.name() == "segment_finish";
-        indices(self.operator).is_some()
-            && self.plan.launches().iter().filter(is_finish).count() > 1
-    }
-
-    /// Fails where a shader does what no result shows, or a result is not written.
+    /// Fails if a shader does what no result shows, or a result is not written or wrong.
     fn sanitize(&self, side: usize, order: Order) -> Result<()> {
-        self.sanitize_with(side, order, true, run::programs())
+        let is_right = self.sanitize_with((side, order), u64::MAX, run::programs())?;
+        ensure!(is_right, "a result is wrong");
+        Ok(())
     }
 
-    /// Fails where the strict machine refuses these programs, whatever the results are.
-    pub fn refuse(&self, program: impl FnMut(&Shader) -> Result<Arc<Program>>) -> Result<()> {
-        self.sanitize_with(8, Order::Ascending, false, program)
+    /// Fails if the strict machine refuses these programs, or if they take more iterations.
+    /// Gives whether their results are right.
+    pub fn refuse(
+        &self,
+        iterations: u64,
+        program: impl FnMut(&Shader) -> Result<Arc<Program>>,
+    ) -> Result<bool> {
+        self.sanitize_with((8, Order::Ascending), iterations, program)
     }
 
     fn sanitize_with(
         &self,
-        side: usize,
-        order: Order,
-        compares: bool,
+        order: (usize, Order),
+        left: u64,
         program: impl FnMut(&Shader) -> Result<Arc<Program>>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let mut memory = self.memory(false);
-        self.run(&mut memory, side, order, program)?;
+        self.run(&mut memory, order, left, program)?;
+        let mut are_right = true;
         for (buffer, view, expected) in self.expected {
             let size = expected.element_type().size();
             for (number, place) in places(view).into_iter().enumerate() {
@@ -206,14 +214,13 @@ impl<'a> Task<'a> {
                 ensure!(byte == PLAIN, "element {number} of a result is {what}");
                 let bytes: &[u8] = bytemuck::cast_slice(memory.words(*buffer));
                 let found = &bytes[place * size..(place + 1) * size];
-                let right = &expected.bytes()[number * size..(number + 1) * size];
-                ensure!(!compares || found == right, "element {number} of a result is wrong");
+                are_right &= found == &expected.bytes()[number * size..(number + 1) * size];
             }
         }
-        Ok(())
+        Ok(are_right)
     }
 
-    /// Fails where a result is not shown to be the maximum of its elements, for all inputs.
+    /// Fails if a result is not shown to be the maximum of its elements, for all inputs.
     pub fn prove(&self) -> Result<()> {
         self.prove_with(run::programs())
     }
@@ -221,7 +228,7 @@ impl<'a> Task<'a> {
     /// The same for other programs than the library's.
     pub fn prove_with(&self, program: impl FnMut(&Shader) -> Result<Arc<Program>>) -> Result<()> {
         let mut memory = self.memory(true);
-        self.run(&mut memory, 8, Order::Ascending, program)?;
+        self.run(&mut memory, (8, Order::Ascending), u64::MAX, program)?;
         let names = self.elements(&self.inputs[self.followed()].1);
         let Some(sets) = oracle::sets(self.operator, &self.tensors)? else {
             return self.are_sums(&mut memory, &names);
@@ -229,28 +236,29 @@ impl<'a> Task<'a> {
         let sets: Vec<Vec<u32>> =
             sets.iter().map(|set| set.iter().map(|&element| names[element]).collect()).collect();
         let has_values = !matches!(self.operator, Operator::ReduceMax(op) if !op.values);
+        let has_positions = indices(self.operator).is_some();
         let mut results = self.expected.iter();
-        if has_values {
-            let (buffer, view, expected) = results.next().context("no values")?;
+        for (what, is_position) in [("result", false), ("position", true)] {
+            if !(if is_position { has_positions } else { has_values }) {
+                continue;
+            }
+            let (buffer, view, expected) = results.next().context("a result is missing")?;
             for ((number, place), set) in places(view).into_iter().enumerate().zip(&sets) {
-                let what = format!("result {number}");
-                if set.is_empty() {
-                    self.is_constant(&mut memory, *buffer, place, expected, number)?;
-                } else {
-                    self.is_maximum(&mut memory, *buffer, place, set).context(what)?;
+                match set.is_empty() {
+                    true => self.is_constant(&mut memory, *buffer, place, expected, number),
+                    false if is_position => {
+                        let t = expected.element_type();
+                        self.is_position(&mut memory, *buffer, place, t, set)
+                    }
+                    false => self.is_maximum(&mut memory, *buffer, place, set),
                 }
+                .with_context(|| format!("{what} {number}"))?;
             }
         }
-        if indices(self.operator).is_some() {
-            let (buffer, view, expected) = results.next().context("no positions")?;
-            for ((number, place), set) in places(view).into_iter().enumerate().zip(&sets) {
-                let what = format!("position {number}");
-                if set.is_empty() {
-                    self.is_constant(&mut memory, *buffer, place, expected, number)?;
-                } else {
-                    let t = expected.element_type();
-                    self.is_position(&mut memory, *buffer, place, t, set).context(what)?;
-                }
+        // The status of ids depends on no element.
+        for (buffer, view, expected) in results {
+            for (number, place) in places(view).into_iter().enumerate() {
+                self.is_constant(&mut memory, *buffer, place, expected, number)?;
             }
         }
         Ok(())
@@ -486,7 +494,7 @@ pub fn outcomes(arguments: &Arguments) -> Result<Vec<Outcome>> {
     let cases = (0..arguments.cases).into_par_iter().flat_map_iter(|index| {
         tunings.map(|tuning| -> Result<Option<Outcome>> {
             let case = Prepared::new(&cpu, arguments.seed, index, tuning)?;
-            // Whatever wrong ids lead to is undefined, and ends within the buffers.
+            // Wrong ids have undefined results, within the buffers.
             if !case.are_right {
                 return Ok(None);
             }
@@ -556,7 +564,7 @@ fn small(item: &Item, elements: usize) -> Result<Item> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use wgmax::operator::{Indices, MaxPool, MaxPoolBackward, ReduceMax};
+    use wgmax::operator::{Indices, MaxPool, MaxPoolBackward, ReduceMax, SegmentMax};
     use wgmax::{Extremum, Nan, Run};
 
     use super::*;
@@ -706,6 +714,104 @@ mod tests {
                 Ok(Arc::new(Program::new(&text.replace(find, replace))?))
             });
             assert_eq!(found.is_ok(), find.is_empty(), "{last} {find}: {found:?}");
+        }
+    }
+
+    /// Unordered segments compare what the launches before found: what else is compared or stored is seen.
+    #[test]
+    fn wrong_scatters_are_refused() {
+        let ids = Tensor::from_slice([6], &[1i32, 0, 1, 1, 0, 1]).unwrap();
+        for (t, has_indices, find, replace) in [
+            (ElementType::F32, true, "", ""),
+            (ElementType::F32, true, "atomicLoad(&items[item]) == key", "true"),
+            (
+                ElementType::F32,
+                true,
+                "atomicLoad(&items[item]) == key",
+                "atomicLoad(&items[item]) >= key",
+            ),
+            (
+                ElementType::F32,
+                true,
+                "atomicLoad(&items[item]) == key",
+                "atomicLoad(&items[item]) != key",
+            ),
+            (
+                ElementType::F32,
+                true,
+                "atomicLoad(&items[item]) == key",
+                "atomicLoad(&items[item ^ 2u]) == key",
+            ),
+            (ElementType::F32, true, "select(~row", "select(row"),
+            (ElementType::F32, true, "select(0u, item_word", "select(1u, item_word"),
+            (ElementType::F32, true, "if word != 0u", "if word != 1u"),
+            (ElementType::F32, true, "best = max(best, select(", "best = (select("),
+            (ElementType::F32, true, "row < end", "row + 1u < end"),
+            (ElementType::F32, true, "key_rank(load_element(element))", "load_element(element)"),
+            (ElementType::U8, true, "", ""),
+            (ElementType::U8, true, "best = 0u;", ""),
+            (ElementType::I64, false, "", ""),
+            (ElementType::I64, false, "== key.y", "== key.x"),
+            (ElementType::I64, false, "== key.y", "<= key.y"),
+            (ElementType::I64, false, "== key.y", ">= key.y"),
+            (ElementType::I64, false, "return high;", "return true;"),
+            (ElementType::I64, false, "return high;", "return !high;"),
+            (ElementType::I64, false, "key.x, params.word == 1u", "key.y, params.word == 1u"),
+            (ElementType::I64, false, "key.y, params.word == 0u", "key.x, params.word == 0u"),
+            (
+                ElementType::I64,
+                false,
+                "atomicMax(&items[item + params.word], word)",
+                "atomicStore(&items[item + params.word], word)",
+            ),
+            (
+                ElementType::I64,
+                false,
+                "atomicMax(&items[item + params.word], word)",
+                "atomicAdd(&items[item + params.word], word)",
+            ),
+            (ElementType::I64, false, "items[item + params.word], word)", "items[item], word)"),
+            (ElementType::F64, true, "", ""),
+            (ElementType::F64, true, "params.word == 1u {", "params.word != 0u {"),
+            (ElementType::F64, true, "return high & (", "return high | ("),
+            (ElementType::F64, true, "return high & (", "return ("),
+            (ElementType::F64, true, "item + 1u]) == key.x", "item]) == key.x"),
+            (ElementType::F64, true, "item + 1u]) == key.x", "item + 1u]) > key.x"),
+            (ElementType::F64, true, "return high & (", "return true & ("),
+        ] {
+            let data = Tensor::from_bytes(t, [6, 3], &vec![1; 18 * t.size()]).unwrap();
+            let mut op = SegmentMax::unsorted().num_segments(2);
+            if has_indices {
+                op = op.indices(Indices::new(ElementType::I64));
+            }
+            let operator = Operator::from(op);
+            let limits = Limits::from_wgpu(&wgpu::Limits::default());
+            let plan =
+                operator.plan([data.desc(), ids.desc()], &limits, &Tuning::hardware()).unwrap();
+            let results = operator.run(&Device::cpu(), [&data, &ids]).unwrap().into_vec();
+            let results = results.into_iter().zip(2..);
+            let expected: Vec<_> =
+                results.map(|(result, i)| (i, result.desc().clone().into(), result)).collect();
+            let inputs = [&data, &ids].map(|input| (input.clone(), input.desc().into()));
+            let task = Task {
+                name: "unordered segments",
+                operator: &operator,
+                plan: &plan,
+                tensors: vec![&data, &ids],
+                inputs: &inputs,
+                expected: &expected,
+                max_iterations: limits.max_iterations,
+            };
+            let mut is_there = false;
+            let found = task.prove_with(|shader: &Shader| {
+                let text = shader.source();
+                is_there |= text.contains(find);
+                let own = shader.kernel.name() == "segment_scatter";
+                let text = if own { text.replace(find, replace) } else { text };
+                Ok(Arc::new(Program::new(&text)?))
+            });
+            assert!(is_there, "{find}");
+            assert_eq!(found.is_ok(), find.is_empty(), "{t} {find} -> {replace}: {found:?}");
         }
     }
 

@@ -16,7 +16,7 @@ const SIDE: usize = 8;
 const STALE: u32 = 0xa5c3_5a3c;
 
 /// Runs a plan on inputs in memory, with the programs that `program` has for its shaders. Gives the
-/// buffers, and calls `after` behind each launch.
+/// buffers, and calls `after` after each launch.
 pub fn run<W: Watch>(
     plan: &Plan,
     inputs: &[(Tensor, View)],

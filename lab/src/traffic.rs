@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     Ok(report.rows.iter().all(|row| row.result.is_ok()))
 }
 
-/// Counts the items, with at most so many elements each, and with rows of the data that begin at
+/// Counts the items, with at most this many elements each, and with rows of the data that begin at
 /// multiples of `row_bytes` bytes.
 pub fn count(
     items: &[Item],
@@ -65,7 +65,7 @@ pub fn count(
     Ok(Report { plan: tuning.name(), rows: rows.collect() })
 }
 
-/// The same kind of item with at most so many elements: a part of the first axes. Rows and windows
+/// The same kind of item with at most this many elements: a part of the first axes. Rows and windows
 /// stay as they are, unless a row alone has too many elements.
 pub fn smaller(item: &Item, elements: usize) -> Item {
     let mut item = item.clone();
@@ -104,7 +104,7 @@ fn count_item(item: &Item, choice: TuningChoice, row_bytes: usize) -> anyhow::Re
     Ok(Counted { launches, sum, fewest: bytes.sum() })
 }
 
-/// The memory of the inputs, and where their elements lie in it: the rows of the data as asked for,
+/// The memory of the inputs, and where their elements are in it: the rows of the data as asked for,
 /// all else one after the other.
 fn place(inputs: &[&Tensor], row_bytes: usize) -> anyhow::Result<Vec<(Tensor, View)>> {
     let mut placed: Vec<(Tensor, View)> =

@@ -35,8 +35,14 @@ fn has_earlier_words(key: Key, item: u32) -> bool {
 // The high one of two words comes first.
 @if(bits64)
 fn has_earlier_words(key: Key, item: u32) -> bool {
-    let high = params.word == 0u || atomicLoad(&items[item]) == key.y;
-    return high && (params.word < 2u || atomicLoad(&items[item + 1u]) == key.x);
+    if params.word == 0u {
+        return true;
+    }
+    let high = atomicLoad(&items[item]) == key.y;
+    if params.word == 1u {
+        return high;
+    }
+    return high & (atomicLoad(&items[item + 1u]) == key.x);
 }
 
 // The word of an item that this launch finds.
@@ -56,7 +62,10 @@ fn item_of(segment: u32, column: u32) -> u32 {
 
 fn update(segment: u32, column: u32, word: u32) {
     let item = item_of(segment, column);
-    atomicMax(&items[item + params.word], word);
+    // The maximum with 0 changes nothing.
+    if word != 0u {
+        atomicMax(&items[item + params.word], word);
+    }
     mark(item);
 }
 
@@ -83,27 +92,24 @@ fn main(at: Invocation) {
     let end = min(begin + params.chunk, params.rows);
 
     var best = 0u;
-    var some = false;
     var current = row_segment(begin);
     for (var row = begin; row < end; row++) {
         let next = row_segment(row);
         if next != current {
-            if some {
+            if current != NO_SEGMENT {
                 update(current, column, best);
             }
             best = 0u;
-            some = false;
             current = next;
         }
         if next != NO_SEGMENT {
+            // Keys decide by select alone, so that the machine can follow what is found.
             let key = load_key(params.base + row * params.inner + column);
-            if has_earlier_words(key, item_of(next, column)) {
-                best = max(best, item_word(key, params.first_row + row));
-                some = true;
-            }
+            let takes = has_earlier_words(key, item_of(next, column));
+            best = max(best, select(0u, item_word(key, params.first_row + row), takes));
         }
     }
-    if some {
+    if current != NO_SEGMENT {
         update(current, column, best);
     }
 }

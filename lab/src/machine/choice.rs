@@ -12,9 +12,10 @@ use std::rc::Rc;
 use wgmax::wgpu::naga::BinaryOperator;
 
 use super::shade::{
-    CHOICE, COMPARED, ELEMENT, KEY, MIXED, Operand, PLAIN, PLAIN_WORD, RANK, RAW, Shade, is_zero,
-    mix, of_set, parts, whole,
+    CHOICE, COMPARED, ELEMENT, KEY, MIXED, Operand, PLAIN, PLAIN_WORD, RANK, RAW, Shade, as_word,
+    is_zero, mix, of_set, parts, whole, word_of,
 };
+use super::tied::Ties;
 
 /// A word by the winner of a set: one for each element, ascending.
 pub struct Choice {
@@ -73,6 +74,9 @@ pub struct Sets {
     choices: Vec<Rc<Choice>>,
     compared: Vec<Compared>,
     compared_numbers: HashMap<Compared, u32>,
+    pub ties: Ties,
+    /// The bytes of an element.
+    pub size: usize,
 }
 
 impl Sets {
@@ -205,15 +209,15 @@ impl Sets {
             (shade[i], if shade[i] == PLAIN { word >> (8 * i) & 0xff } else { 0 })
         };
         let Some(&first) = words.first() else { return [MIXED; 4] };
-        if let Some((RANK, part, _)) = parts(first.0[0]) {
+        if let Some((RANK, word, _)) = as_word(first.0) {
             // The rank of a part that has the winner is that of the set.
             let winners = self.list(set);
             let all = words.iter().zip(&*winners).all(|(&(shade, _), winner)| {
-                matches!(parts(shade[0]), Some((RANK, at, of)) if shade == [shade[0]; 4]
-                    && at == part && self.is_within(of, set) && self.list(of).binary_search(winner).is_ok())
+                matches!(as_word(shade), Some((RANK, at, of)) if at == word
+                    && self.is_within(of, set) && self.list(of).binary_search(winner).is_ok())
             });
             if all {
-                return [of_set(RANK, part, set); 4];
+                return word_of(RANK, word, set);
             }
         }
         let number = self.choices.len() as u32;
@@ -261,7 +265,7 @@ impl Sets {
             return [mix(shades); 4];
         }
         if let Some(set) = self.key_set(bytes) {
-            return [of_set(RANK, part, set); 4];
+            return word_of(RANK, part, set);
         }
         let Some((set, cases)) = self.cases(words) else { return [mix(shades); 4] };
         let ranks = cases.iter().map(|words| (self.rank(words, first, size, part), 0)).collect();
@@ -273,10 +277,9 @@ impl Sets {
         if words.iter().all(|&(shade, word)| shade == PLAIN_WORD && word == 0) {
             return Some(self.of(Vec::new()));
         }
-        let mut bytes = words.iter().enumerate().flat_map(|(i, word)| word.0.map(|byte| (i, byte)));
-        let (_, first) = bytes.next()?;
-        let (RANK, _, set) = parts(first)? else { return None };
-        bytes.all(|(i, byte)| byte == of_set(RANK, i, set)).then_some(set)
+        let (RANK, 0, set) = as_word(words.first()?.0)? else { return None };
+        let in_order = |(i, word): (usize, &Operand)| word.0 == word_of(RANK, i, set);
+        words.iter().enumerate().all(in_order).then_some(set)
     }
 
     /// What a comparison of two ranks is, of one or two words each: whether the first is above the
@@ -350,7 +353,7 @@ impl Sets {
         if number == next {
             self.compared.push(compared);
         }
-        [of_set(COMPARED, 0, number); 4]
+        word_of(COMPARED, 0, number)
     }
 
     /// What depends on the winner of one of two sets alone, as a comparison of both: where all of the
@@ -416,7 +419,7 @@ impl Sets {
     }
 
     fn as_compared(&self, shade: Shade) -> Option<Compared> {
-        let (COMPARED, _, number) = parts(shade[0])? else { return None };
+        let (COMPARED, _, number) = as_word(shade)? else { return None };
         Some(self.compared[number as usize])
     }
 
@@ -519,11 +522,10 @@ impl Sets {
         let joined = self.join(sets[0], sets[1]);
         // Of equal winners the ranks are equal.
         let rank = |part: usize, i: usize, (shade, word): Operand| {
-            shade == [of_set(RANK, part, sets[i]); 4]
-                || is_none[i] && shade == PLAIN_WORD && word == 0
+            shade == word_of(RANK, part, sets[i]) || is_none[i] && shade == PLAIN_WORD && word == 0
         };
         if let Some(part) = (0..2).find(|&part| (0..2).all(|i| rank(part, i, words[i]))) {
-            return Some([of_set(RANK, part, joined); 4]);
+            return Some(word_of(RANK, part, joined));
         }
         let lists = sets.map(|set| self.list(set));
         let ends = |i: usize| Some((*lists[i].first()?, *lists[i].last()?));
@@ -615,72 +617,79 @@ impl Sets {
     }
 }
 
-/// The maximum of two words. The highest bytes in which they may differ are a key in both, or
-/// nothing in one: then the maximum has the larger key there, and below it either word's bytes.
-pub fn maximum(size: usize, sets: &mut Sets, a: Operand, b: Operand) -> Shade {
-    if is_zero(b) {
-        return a.0;
-    }
-    if is_zero(a) {
-        return b.0;
-    }
-    if a.0 == PLAIN_WORD && b.0 == PLAIN_WORD {
-        return PLAIN_WORD;
-    }
-    let mut all = [mix(a.0.into_iter().chain(b.0)); 4];
-    let mut top = 4;
-    let same = |i: usize| a.0[i] == PLAIN && b.0[i] == PLAIN && (a.1 ^ b.1) >> (8 * i) & 0xff == 0;
-    while top > 0 && same(top - 1) {
-        top -= 1;
-        all[top] = PLAIN;
-    }
-    let Some(first) = top.checked_sub(size) else { return all };
-    let mut field = |(shade, word): Operand| field(sets, &shade[first..top], word >> (8 * first));
-    let joined = match (field(a), field(b)) {
-        (Field::Key(a), Field::Key(b)) => sets.join(a, b),
-        (Field::Key(set), Field::Zero) | (Field::Zero, Field::Key(set)) => set,
-        _ => return all,
-    };
-    for part in 0..size {
-        all[first + part] = of_set(KEY, part, joined);
-    }
-    let below = |(shade, word): Operand| {
-        shade[..first].iter().all(|&byte| byte == PLAIN)
-            && word & ((1u64 << (8 * first)) - 1) as u32 == 0
-    };
-    if below(a) && below(b) {
-        all[..first].fill(PLAIN);
-    }
-    all
-}
-
 enum Field {
     Key(u32),
     Zero,
     Other,
 }
 
-/// What the bytes of an element's size are; `bits` begin with theirs.
-fn field(sets: &mut Sets, bytes: &[u32], bits: u32) -> Field {
-    if bytes.iter().all(|&byte| byte == PLAIN) {
-        let mask = (1u64 << (8 * bytes.len())) - 1;
-        return if u64::from(bits) & mask == 0 { Field::Zero } else { Field::Other };
+impl Sets {
+    /// The maximum of two words. The highest bytes in which they may differ are a key in both, or
+    /// nothing in one: then the maximum has the larger key there, and below it either word's bytes.
+    pub fn maximum(&mut self, a: Operand, b: Operand) -> Shade {
+        if is_zero(b) {
+            return a.0;
+        }
+        if is_zero(a) {
+            return b.0;
+        }
+        if a.0 == PLAIN_WORD && b.0 == PLAIN_WORD {
+            return PLAIN_WORD;
+        }
+        if let Some(found) = self.maximum_of_words(a.0, b.0) {
+            return found;
+        }
+        let mut all = [mix(a.0.into_iter().chain(b.0)); 4];
+        let mut top = 4;
+        let same =
+            |i: usize| a.0[i] == PLAIN && b.0[i] == PLAIN && (a.1 ^ b.1) >> (8 * i) & 0xff == 0;
+        while top > 0 && same(top - 1) {
+            top -= 1;
+            all[top] = PLAIN;
+        }
+        let Some(first) = top.checked_sub(self.size) else { return all };
+        let mut field =
+            |(shade, word): Operand| self.field(&shade[first..top], word >> (8 * first));
+        let joined = match (field(a), field(b)) {
+            (Field::Key(a), Field::Key(b)) => self.join(a, b),
+            (Field::Key(set), Field::Zero) | (Field::Zero, Field::Key(set)) => set,
+            _ => return all,
+        };
+        for part in 0..self.size {
+            all[first + part] = of_set(KEY, part, joined);
+        }
+        let below = |(shade, word): Operand| {
+            shade[..first].iter().all(|&byte| byte == PLAIN)
+                && word & ((1u64 << (8 * first)) - 1) as u32 == 0
+        };
+        if below(a) && below(b) {
+            all[..first].fill(PLAIN);
+        }
+        all
     }
-    sets.key_set(bytes).map_or(Field::Other, Field::Key)
-}
 
-/// The maximum of two keys of 64 bits, each with its low word first.
-pub fn maximum_of_pairs(sets: &mut Sets, a: [Operand; 2], b: [Operand; 2]) -> [Shade; 2] {
-    let bytes = |pair: [Operand; 2]| [pair[0].0, pair[1].0].concat();
-    let (all_a, all_b) = (bytes(a), bytes(b));
-    let zero = |pair: [Operand; 2]| pair.iter().all(|&word| is_zero(word));
-    let is_plain = |bytes: &[u32]| bytes.iter().all(|&byte| byte == PLAIN);
-    let set = match (sets.key_set(&all_a), sets.key_set(&all_b)) {
-        _ if is_plain(&all_a) && is_plain(&all_b) => return [PLAIN_WORD; 2],
-        (Some(a), Some(b)) => sets.join(a, b),
-        (Some(set), _) if zero(b) => set,
-        (_, Some(set)) if zero(a) => set,
-        _ => return [[mix(all_a.into_iter().chain(all_b)); 4]; 2],
-    };
-    [0, 4].map(|first| std::array::from_fn(|i| of_set(KEY, first + i, set)))
+    /// What the bytes of an element's size are; `bits` begin with theirs.
+    fn field(&mut self, bytes: &[u32], bits: u32) -> Field {
+        if bytes.iter().all(|&byte| byte == PLAIN) {
+            let mask = (1u64 << (8 * bytes.len())) - 1;
+            return if u64::from(bits) & mask == 0 { Field::Zero } else { Field::Other };
+        }
+        self.key_set(bytes).map_or(Field::Other, Field::Key)
+    }
+
+    /// The maximum of two keys of 64 bits, each with its low word first.
+    pub fn maximum_of_pairs(&mut self, a: [Operand; 2], b: [Operand; 2]) -> [Shade; 2] {
+        let bytes = |pair: [Operand; 2]| [pair[0].0, pair[1].0].concat();
+        let (all_a, all_b) = (bytes(a), bytes(b));
+        let zero = |pair: [Operand; 2]| pair.iter().all(|&word| is_zero(word));
+        let is_plain = |bytes: &[u32]| bytes.iter().all(|&byte| byte == PLAIN);
+        let set = match (self.key_set(&all_a), self.key_set(&all_b)) {
+            _ if is_plain(&all_a) && is_plain(&all_b) => return [PLAIN_WORD; 2],
+            (Some(a), Some(b)) => self.join(a, b),
+            (Some(set), _) if zero(b) => set,
+            (_, Some(set)) if zero(a) => set,
+            _ => return [[mix(all_a.into_iter().chain(all_b)); 4]; 2],
+        };
+        [0, 4].map(|first| std::array::from_fn(|i| of_set(KEY, first + i, set)))
+    }
 }

@@ -365,7 +365,7 @@ impl<W: Watch> Machine<'_, W> {
         self.word(base, start[warp][lane], warp, lane)
     }
 
-    /// Tells of an access to a buffer, which must lie in what is bound of it: not every driver checks
+    /// Tells of an access to a buffer, which must be inside what is bound of it: not every driver checks
     /// that.
     pub fn watch_access(
         &mut self,

@@ -1,4 +1,4 @@
-//! How the values of a type lie in memory, in words.
+//! The layout of the values of a type in memory, in words.
 //!
 //! A value is the list of its scalars, each a word of its own, booleans too. Buffers have the
 //! layout of WGSL; other variables hold their scalars without gaps.

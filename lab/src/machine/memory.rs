@@ -138,8 +138,7 @@ pub struct Shadow {
     pub sums: Sums,
     /// Where elements became mixed.
     pub reasons: Vec<String>,
-    /// The bytes of an element, the type of those that are added, and how elements become keys.
-    pub size: usize,
+    /// The type of elements that are added, and how elements become keys.
     pub summed: Option<ElementType>,
     pub ranking: Option<Ranking>,
 }

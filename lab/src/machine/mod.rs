@@ -1,6 +1,6 @@
 //! A machine that runs compute shaders on the host as a GPU does: warps of 32 invocations step
-//! together, and so do the workgroups that lie side by side. It says what each step loads and
-//! stores, and how many invocations take part. It refuses what lies outside of a binding, and a word
+//! together, and so do the workgroups that run side by side. It says what each step loads and
+//! stores, and how many invocations take part. It refuses accesses outside of a binding, and a word
 //! of a workgroup that one invocation stores to and another uses without a barrier between.
 //!
 //! It reads naga's form of a shader and knows as much of it as wgmax's shaders have. It is slow,
@@ -15,6 +15,7 @@ mod shade;
 mod shading;
 mod statement;
 mod sum;
+mod tied;
 mod value;
 
 use std::collections::HashMap;
@@ -49,16 +50,16 @@ pub trait Watch {
     fn max_iterations(&self) -> u32 {
         u32::MAX
     }
-    /// A grid of so many invocations begins.
+    /// A grid of this many invocations begins.
     fn launch(&mut self, _invocations: u64) {}
     /// A warp loads or stores.
     fn access(&mut self, _access: &Access) {}
-    /// A warp runs a loop's body once more, with so many of the invocations that began the loop.
+    /// A warp runs a loop's body once more, with this many of the invocations that began the loop.
     /// An error ends the run.
     fn iteration(&mut self, _running: u32, _began: u32) -> Result<()> {
         Ok(())
     }
-    /// The next workgroups that lie side by side begin.
+    /// The next workgroups that run side by side begin.
     fn side_by_side(&mut self) {}
 }
 
@@ -159,7 +160,7 @@ struct Frame {
     which: Which,
     slots: Vec<Slot>,
     locals: Vec<Vec<Lane32>>,
-    /// What the expressions and variables stand for, where the machine is strict.
+    /// What the expressions and variables stand for, if the machine is strict.
     shades: Vec<Shades>,
     local_shades: Vec<Shades>,
     /// The invocations that have returned, and their values.
@@ -228,7 +229,7 @@ impl<'a, W: Watch> Machine<'a, W> {
         }
     }
 
-    /// Runs the workgroups from one on that lie side by side.
+    /// Runs the workgroups that run side by side, from one on.
     fn workgroups(&mut self, grid: [u32; 3], first: u64, groups: u64) -> Result<()> {
         let module = &self.program.module;
         self.variables.clear();
@@ -550,7 +551,7 @@ mod tests {
             let mut memory = Memory::new(vec![vec![7; 64], vec![0; 4]]);
             memory.follow();
             memory.order = order;
-            memory.shadow.size = 4;
+            memory.shadow.sets.size = 4;
             memory.shadow.shades[0][..32].fill([PLAIN; 4]);
             memory.shadow.shades[1].fill([PLAIN; 4]);
             let words = Binding { buffer: 0, first: 0, len: 64 };

@@ -33,7 +33,7 @@ pub const BOUNDED: u32 = 3;
 /// Elements, of which something else was made than a maximum. What is above counts the reasons.
 pub const MIXED: u32 = 4;
 
-/// An element of the input, as it lies there.
+/// An element of the input, as it is in memory.
 pub const RAW: u32 = 1;
 /// The key of the maximum of a set.
 pub const KEY: u32 = 2;
@@ -47,21 +47,35 @@ pub const RANK: u32 = 5;
 pub const COMPARED: u32 = 6;
 /// A sum of elements: see `sum`.
 pub const SUM: u32 = 7;
+/// Whether an element ties with a maximum, and what was found of those that tie: see `tied`.
+pub const TIED: u32 = 8;
+pub const FOUND: u32 = 9;
 
 pub const PLAIN_WORD: Shade = [PLAIN; 4];
 
 /// A byte, number `part` of `size`, of the maximum of a set.
 pub fn of_set(kind: u32, part: usize, set: u32) -> u32 {
-    kind << 29 | (part as u32) << 26 | set
+    kind << 28 | (part as u32) << 25 | set
+}
+
+/// The bytes of such a maximum that are in its word number `word`.
+pub fn word_of(kind: u32, word: usize, set: u32) -> Shade {
+    std::array::from_fn(|i| of_set(kind, 4 * word + i, set))
+}
+
+/// The kind, the number of the word and the set, if these are the bytes of a word, in order.
+pub fn as_word(shade: Shade) -> Option<(u32, usize, u32)> {
+    let (kind, part, set) = parts(shade[0])?;
+    (shade == word_of(kind, part / 4, set)).then_some((kind, part / 4, set))
 }
 
 /// The kind, the part and the set; `None` of all else.
 pub fn parts(byte: u32) -> Option<(u32, usize, u32)> {
-    (byte >> 29 != 0).then_some((byte >> 29, (byte >> 26 & 7) as usize, byte & ((1 << 26) - 1)))
+    (byte >> 28 != 0).then_some((byte >> 28, (byte >> 25 & 7) as usize, byte & ((1 << 25) - 1)))
 }
 
 pub fn is_mixed(byte: u32) -> bool {
-    (MIXED..1 << 29).contains(&byte)
+    (MIXED..1 << 28).contains(&byte)
 }
 
 /// What is made of all these bytes.

@@ -17,7 +17,7 @@ use wgmax::wgpu::naga::{
 };
 
 use super::arithmetic::Warps;
-use super::choice::{self, Sets, maximum};
+use super::choice::Sets;
 use super::layout::{Packing, member, member_offset};
 use super::memory::{Act, Binding};
 use super::shade::{
@@ -51,7 +51,7 @@ enum Known {
     Keys,
     /// Words of keys become elements.
     Elements,
-    /// The larger of two keys of 64 bits, of so many pairs of words: where the words of the first
+    /// The larger of two keys of 64 bits, for each pair of words: where the words of the first
     /// operand and of the second are. The result is as the first one.
     Pairs(&'static [[usize; 2]], &'static [[usize; 2]]),
     /// The ranks of keys, each of one or two words, whose bytes begin with this one.
@@ -159,7 +159,7 @@ impl<W: Watch> Machine<'_, W> {
         Ok(())
     }
 
-    /// An index lies in its array, and is made of nothing but bits.
+    /// An index is inside its array, and is made of nothing but bits.
     pub fn check_index(
         &self,
         base: Handle<Expression>,
@@ -348,11 +348,10 @@ impl<W: Watch> Machine<'_, W> {
         let (base, start) = self.pointer(pointer)?;
         let at = start[warp][lane];
         let word = *self.word_at(pointer, warp, lane)?;
-        let size = self.memory.shadow.size;
         let Some(place) = self.shade_at(base, at, warp, lane)? else { return Ok(()) };
         let old = (*place, word);
         let new = match function {
-            AtomicFunction::Max => maximum(size, &mut self.memory.shadow.sets, old, value),
+            AtomicFunction::Max => self.memory.shadow.sets.maximum(old, value),
             AtomicFunction::And => binary(BinaryOperator::And, ScalarKind::Uint, old, value),
             AtomicFunction::InclusiveOr => {
                 binary(BinaryOperator::InclusiveOr, ScalarKind::Uint, old, value)
@@ -494,7 +493,7 @@ impl<W: Watch> Machine<'_, W> {
         mask: &Mask,
     ) -> Result<(Option<Words>, Shades)> {
         let name = self.program.module.functions[function].name.as_deref().unwrap_or_default();
-        let size = self.memory.shadow.size;
+        let size = self.memory.shadow.sets.size;
         let known =
             Known::new(name, size).filter(|_| W::STRICT && shades.iter().any(Option::is_some));
         let Some(known) = known else {
@@ -630,8 +629,7 @@ impl<W: Watch> Machine<'_, W> {
                             if wide(a.map(|i| result[i * self.warps + warp][lane])) != larger {
                                 bail!("{name} gives no maximum, in {}", self.callers());
                             }
-                            let pair = choice::maximum_of_pairs(
-                                &mut self.memory.shadow.sets,
+                            let pair = self.memory.shadow.sets.maximum_of_pairs(
                                 a.map(|i| operand(0, i)),
                                 b.map(|i| operand(1, i)),
                             );
@@ -787,9 +785,18 @@ impl super::Shadow {
             Expression::Unary { op: UnaryOperator::LogicalNot, .. } => self.sets.not(operands[0].0),
             Expression::Binary { op, .. } if kind == ScalarKind::Bool => {
                 let is_or = matches!(op, BinaryOperator::InclusiveOr | BinaryOperator::LogicalOr);
-                self.sets.both(is_or, operands[0].0, operands[1].0)
+                let [a, b] = [0, 1].map(|i| operands[i].0);
+                let found = self.sets.both(is_or, a, b);
+                if is_or { found } else { found.or_else(|| self.sets.both_tie(a, b)) }
             }
-            Expression::Select { .. } => self.sets.choose(operands[0].0, operands[1], operands[2]),
+            Expression::Binary { op: BinaryOperator::Equal, .. } => {
+                self.sets.equal(operands[0].0, operands[1].0)
+            }
+            Expression::Select { .. } => {
+                let [(condition, _), accept, reject] = [0, 1, 2].map(|i| operands[i]);
+                let chosen = self.sets.choose(condition, accept, reject);
+                chosen.or_else(|| self.sets.if_tied(condition, accept, reject))
+            }
             _ => None,
         };
         if let Some(shade) = compared {
@@ -829,7 +836,7 @@ impl super::Shadow {
             (Expression::Math { fun: MathFunction::Max, .. }, [a, b])
                 if kind == ScalarKind::Uint =>
             {
-                maximum(self.size, &mut self.sets, *a, *b)
+                self.sets.maximum(*a, *b)
             }
             (Expression::Math { fun: MathFunction::Min, .. }, [a, b])
                 if kind == ScalarKind::Uint

@@ -3,7 +3,9 @@
 use std::rc::Rc;
 
 use anyhow::{Context, Result, bail};
-use wgmax::wgpu::naga::{AtomicFunction, Block, Expression, Handle, Statement, SwitchValue};
+use wgmax::wgpu::naga::{
+    AtomicFunction, BinaryOperator, Block, Expression, Handle, Literal, Statement, SwitchValue,
+};
 
 use super::memory::Act;
 use super::shade::{PLAIN_WORD, Shades};
@@ -45,6 +47,9 @@ impl<W: Watch> Machine<'_, W> {
             }
             Statement::Block(block) => return self.block(block, mask, flow),
             Statement::If { condition, accept, reject } => {
+                if W::STRICT && self.only_saves_an_atomic(*condition, accept, reject)? {
+                    return self.block(accept, mask, flow);
+                }
                 self.decides(*condition, &mask)?;
                 let (yes, no) = mask.split(&self.value(*condition)?);
                 let yes = self.block(accept, yes, flow)?;
@@ -133,6 +138,27 @@ impl<W: Watch> Machine<'_, W> {
             other => bail!("the statement {other:?} is not known"),
         }
         Ok(mask)
+    }
+
+    /// Whether a branch leaves out no more than an atomic maximum with 0, which changes nothing. So all
+    /// may take it.
+    fn only_saves_an_atomic(
+        &self,
+        condition: Handle<Expression>,
+        accept: &Block,
+        reject: &Block,
+    ) -> Result<bool> {
+        let expressions = &self.function(self.frame()?.which).expressions;
+        let Expression::Binary { op: BinaryOperator::NotEqual, left, right } =
+            expressions[condition]
+        else {
+            return Ok(false);
+        };
+        let zero = matches!(expressions[right], Expression::Literal(Literal::U32(0)));
+        let maximum = |statement: &&Statement| matches!(statement, Statement::Atomic { fun: AtomicFunction::Max, value, .. } if *value == left);
+        let others = accept.iter().filter(|statement| !matches!(statement, Statement::Emit(_)));
+        let others: Vec<_> = others.collect();
+        Ok(zero && reject.is_empty() && others.len() == 1 && others.iter().all(maximum))
     }
 
     fn repeat(
