@@ -4,8 +4,8 @@ use std::fmt::Debug;
 
 use pyo3::prelude::*;
 use wgmax::operator::{
-    EmptySet, Indices, Layout, MaxPool, Numbering, Padding, ReduceMax, Rounding, SegmentMax,
-    Segments,
+    EmptySet, Indices, Layout, MaxPool, Numbering, Padding, ReduceMax, Rounding, ScatterBy,
+    ScatterMax, SegmentMax, Segments,
 };
 use wgmax::{ElementType, Error, Extremum, Nan};
 
@@ -191,6 +191,29 @@ fn read_padding(value: &Bound<'_, PyAny>, spatial: usize) -> PyResult<Padding> {
     let (begin, end): (Vec<i64>, Vec<i64>) = pairs.into_iter().unzip();
     let begin = numbers("pads_begin", "0 or more", &begin)?;
     Ok(Padding::Explicit { begin, end: numbers("pads_end", "0 or more", &end)? })
+}
+
+/// The arguments of ScatterMax.
+pub(crate) fn scatter(
+    extremum: Extremum,
+    axis: Optional<'_, '_>,
+    fields: &mut Fields<'_, '_>,
+) -> PyResult<ScatterMax> {
+    let axis = axis.filter(|axis| !axis.is_none());
+    let by = match (fields.boolean("vectors", false)?, axis) {
+        (true, None) => ScatterBy::Vectors,
+        (true, Some(axis)) => return Err(bad("axis", "absent beside vectors", axis)),
+        (false, None) => ScatterBy::Axis(0),
+        (false, Some(axis)) => {
+            ScatterBy::Axis(integer(axis).ok_or_else(|| bad("axis", "an integer", axis))?)
+        }
+    };
+    let mut op = ScatterMax::along(0).extremum(extremum);
+    (op.by, op.include_data) = (by, fields.boolean("include_data", true)?);
+    op.nan = fields.choice("nan", &NAN, op.nan)?;
+    let element_type = index_type(fields)?;
+    op.indices = fields.boolean("return_indices", false)?.then(|| Indices::new(element_type));
+    Ok(op)
 }
 
 /// The arguments of SegmentMax, the type of its indices, and whether ids at or above the number of

@@ -112,6 +112,16 @@ both! {
         }
         call(py, op.into(), &inputs, fields)
     }
+    [scatter_max scatter_min](data: Given<'_, 'py>, indices: Given<'_, 'py>,
+            updates: Given<'_, 'py>, axis: Optional<'_, 'py>)
+        (data, indices, updates, axis = None, **keywords)
+        "(data, indices, updates, axis=0, *, vectors=False, include_data=True, \
+         return_indices=False, index_type='int64', nan='propagate', out=None, device=None)"
+    |py, extremum, fields| {
+        let op = attributes::scatter(extremum, axis, &mut fields)?;
+        let inputs = [Input::of(data)?, Input::of_integers(indices)?, Input::of(updates)?];
+        call(py, op.into(), &inputs, fields)
+    }
     [reduce_max_backward reduce_min_backward](x: Given<'_, 'py>, gradient: Given<'_, 'py>,
             axis: Optional<'_, 'py>)
         (x, gradient, axis = None, **keywords)

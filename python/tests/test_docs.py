@@ -15,7 +15,7 @@ import wgmax.backend
 import wgmax.dask
 
 ROOT = pathlib.Path(__file__).parents[2]
-MODULES = [wgmax, wgmax.onnx, wgmax.openvino, wgmax.onednn, wgmax.array_api, wgmax.backend, wgmax.dask]
+MODULES = [wgmax, wgmax.onnx, wgmax.openvino, wgmax.onednn, wgmax.webnn, wgmax.array_api, wgmax.backend, wgmax.dask]
 FUNCTIONS = [getattr(wgmax, name) for name in wgmax.__all__]
 FUNCTIONS = [each for each in FUNCTIONS if inspect.isroutine(each) and each.__text_signature__]
 
@@ -92,7 +92,7 @@ def test_defaults_are_what_signatures_say():
     first = {
         "reduce": (x,), "arg": (x,), "max_pool": (x, 2), "min_pool": (x, 2),
         "adaptive": (x, 2),
-        "segment": (x[0], [0, 1]), "max_unpool": (x, x.astype(int), (24,)),
+        "segment": (x[0], [0, 1]), "scatter": (x[0], [[[0] * 4] * 3] * 2, x[0]), "max_unpool": (x, x.astype(int), (24,)),
     }  # fmt: skip
     for function in FUNCTIONS:
         name = function.__name__

@@ -4,7 +4,8 @@
 arrays, ml_dtypes' bfloat16 included; they also take objects with ``__dlpack__``. A `Tensor` stays in the
 memory of its `Device`.
 
-- `wgmax.onnx`, `wgmax.openvino` and `wgmax.onednn` have the operators as these specifications define them.
+- `wgmax.onnx`, `wgmax.openvino`, `wgmax.onednn` and `wgmax.webnn` have the operators as these specifications
+  define them.
 - `wgmax.backend` runs ONNX models of one operator, by ONNX's backend interface.
 - `wgmax.array_api` has four functions with the signatures of the Python array API standard.
 - `wgmax.torch` has PyTorch's functions of maxima and minima, on its tensors, with gradients.
@@ -57,13 +58,15 @@ from ._wgmax import (
     reduce_max_backward,
     reduce_min,
     reduce_min_backward,
+    scatter_max,
+    scatter_min,
     segment_max,
     segment_max_backward,
     segment_min,
     segment_min_backward,
     verify,
 )
-from . import onednn, onnx, openvino
+from . import onednn, onnx, openvino, webnn
 
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_wgmax._forked)
@@ -110,9 +113,12 @@ __all__ = [
     "reduce_max_backward",
     "reduce_min",
     "reduce_min_backward",
+    "scatter_max",
+    "scatter_min",
     "segment_max",
     "segment_max_backward",
     "segment_min",
     "segment_min_backward",
     "verify",
+    "webnn",
 ]

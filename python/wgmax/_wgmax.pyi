@@ -8,7 +8,7 @@ __all__ = [
     "Comparison", "Verification", "devices", "compare", "verify", "node", "_forked", "reduce_max",
     "reduce_min", "arg_max", "arg_min", "max_pool", "min_pool", "segment_max", "segment_min",
     "reduce_max_backward", "reduce_min_backward", "max_pool_backward", "min_pool_backward",
-    "segment_max_backward", "segment_min_backward", "_pool_shape", "max_unpool", "adaptive_max_pool",
+    "segment_max_backward", "segment_min_backward", "scatter_max", "scatter_min", "_pool_shape", "max_unpool", "adaptive_max_pool",
     "adaptive_min_pool", "adaptive_max_pool_backward", "adaptive_min_pool_backward", "AxisError",
     "max_pool1d", "max_pool2d", "max_pool3d", "min_pool1d", "min_pool2d", "min_pool3d",
     "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "adaptive_min_pool1d",
@@ -316,6 +316,37 @@ def segment_max(
     out: _Array | tuple[_Array, _Array] | None = None, device: _Device = None,
 ) -> Any: ...
 segment_min = segment_max
+@overload
+def scatter_max(
+    data: Tensor, indices: _Given, updates: _Given, axis: int = 0, *, vectors: bool = False,
+    include_data: bool = True, return_indices: Literal[False] = False, index_type: DTypeLike = "int64",
+    nan: _Nan = "propagate", out: None = None, device: _Device = None,
+) -> Tensor: ...
+@overload
+def scatter_max(
+    data: Tensor, indices: _Given, updates: _Given, axis: int = 0, *, vectors: bool = False,
+    include_data: bool = True, return_indices: Literal[True], index_type: DTypeLike = "int64",
+    nan: _Nan = "propagate", out: None = None, device: _Device = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def scatter_max(
+    data: ArrayLike, indices: ArrayLike, updates: ArrayLike, axis: int = 0, *, vectors: bool = False,
+    include_data: bool = True, return_indices: Literal[False] = False, index_type: DTypeLike = "int64",
+    nan: _Nan = "propagate", out: _Array | None = None, device: _Device = None,
+) -> _Array: ...
+@overload
+def scatter_max(
+    data: ArrayLike, indices: ArrayLike, updates: ArrayLike, axis: int = 0, *, vectors: bool = False,
+    include_data: bool = True, return_indices: Literal[True], index_type: DTypeLike = "int64",
+    nan: _Nan = "propagate", out: tuple[_Array, _Array] | None = None, device: _Device = None,
+) -> tuple[_Array, _Array]: ...
+@overload
+def scatter_max(
+    data: _Given, indices: _Given, updates: _Given, axis: int = 0, *, vectors: bool = False,
+    include_data: bool = True, return_indices: bool = False, index_type: DTypeLike = "int64",
+    nan: _Nan = "propagate", out: _Array | tuple[_Array, _Array] | None = None, device: _Device = None,
+) -> Any: ...
+scatter_min = scatter_max
 @overload
 def reduce_max_backward(
     x: ArrayLike, gradient: ArrayLike, axis: _Axis = None, *, shape: _Sizes | None = None,

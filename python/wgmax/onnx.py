@@ -26,6 +26,8 @@ __all__ = [
     "MaxUnpool",
     "ReduceMax",
     "ReduceMin",
+    "ScatterElements",
+    "ScatterND",
     "compare_model",
 ]
 
@@ -57,6 +59,20 @@ def ReduceMin(
 ) -> _Any:
     """ReduceMin, opsets 1 and later."""
     return _reduce("ReduceMin", locals())
+
+
+def ScatterElements(
+    data, indices, updates, *, axis=None, reduction, opset=22, nan=None, device=None
+) -> _Any:
+    """ScatterElements with the reduction ``'max'`` or ``'min'``, opsets 18 and later."""
+    indices = indices if hasattr(indices, "dtype") else _integers(indices)
+    return _results("onnx", "ScatterElements", ["data", "indices", "updates"], locals())
+
+
+def ScatterND(data, indices, updates, *, reduction, opset=22, nan=None, device=None) -> _Any:
+    """ScatterND with the reduction ``'max'`` or ``'min'``, opsets 18 and later."""
+    indices = indices if hasattr(indices, "dtype") else _integers(indices)
+    return _results("onnx", "ScatterND", ["data", "indices", "updates"], locals())
 
 
 def ArgMax(

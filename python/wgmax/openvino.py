@@ -18,7 +18,15 @@ import numpy as _np
 
 from ._node import results as _results
 
-__all__ = ["AdaptiveMaxPool", "MaxPool", "ReduceMax", "ReduceMin", "SegmentMax"]
+__all__ = [
+    "AdaptiveMaxPool",
+    "MaxPool",
+    "ReduceMax",
+    "ReduceMin",
+    "ScatterElementsUpdate",
+    "ScatterNDUpdate",
+    "SegmentMax",
+]
 
 
 def _reduce(operator, given):
@@ -78,6 +86,36 @@ def SegmentMax(
     return _results(
         "openvino", "SegmentMax", ["data", "segment_ids", "num_segments"], locals()
     )
+
+
+def ScatterElementsUpdate(
+    data,
+    indices,
+    updates,
+    axis,
+    *,
+    reduction,
+    use_init_val=None,
+    version=12,
+    nan=None,
+    device=None,
+) -> _Any:
+    """ScatterElementsUpdate, version 12, with the reduction ``'max'`` or ``'min'``."""
+    indices, axis = _integers(indices), _integers(axis)
+    return _results(
+        "openvino",
+        "ScatterElementsUpdate",
+        ["data", "indices", "updates", "axis"],
+        locals(),
+    )
+
+
+def ScatterNDUpdate(
+    data, indices, updates, *, reduction, version=15, nan=None, device=None
+) -> _Any:
+    """ScatterNDUpdate, version 15, with the reduction ``'max'`` or ``'min'``."""
+    indices = _integers(indices)
+    return _results("openvino", "ScatterNDUpdate", ["data", "indices", "updates"], locals())
 
 
 def _integers(given):
