@@ -1,4 +1,4 @@
-//! ReduceMax, MaxPool and SegmentMax, their minima and gradients, as WGSL compute shaders through
+//! ReduceMax, MaxPool, SegmentMax and ScatterMax, their minima and gradients, as WGSL compute shaders through
 //! wgpu and by the same kernels on the CPU, with the same bits.
 //!
 //! ```

@@ -185,7 +185,7 @@ export type Gradient<Attributes> = Attributes & { shape?: readonly number[] };
 
 /** A node of a specification. Attributes have the names and the defaults that they have there. */
 export interface Node {
-    dialect: 'onnx' | 'onednn' | 'openvino';
+    dialect: 'onnx' | 'onednn' | 'openvino' | 'webnn';
     operator: string;
     /** The opset, or OpenVINO's version of the operator. */
     version?: number;

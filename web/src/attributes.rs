@@ -36,7 +36,8 @@ const SEGMENTS: Choices<Segments> =
 const EMPTY_SEGMENT: Choices<EmptySet> =
     choices!(EmptySet: "zero" = Zero, "lowest" = Finite; "negativeInfinity" = Identity);
 const DIALECT: Choices<Dialect> = choices!(
-    Dialect: "onnx" = Onnx, "onednn" = OneDnn, "openvino" = OpenVino; "neutral" = Neutral
+    Dialect: "onnx" = Onnx, "onednn" = OneDnn, "openvino" = OpenVino, "webnn" = WebNn;
+    "neutral" = Neutral
 );
 
 /// An operator with its attributes.
@@ -52,7 +53,7 @@ impl Operator {
         make(name, attributes).map(Self).map_err(js)
     }
 
-    /// The operator of a node of ONNX, oneDNN Graph or OpenVINO. `others` are the inputs after the
+    /// The operator of a node of ONNX, oneDNN Graph, OpenVINO or WebNN. `others` are the inputs after the
     /// data, as [`HostTensor`]s; one that is absent is `undefined`. Ids and indices are checked.
     pub fn node(node: JsValue, data: &Tensor, others: Vec<JsValue>) -> Result<Operator> {
         let others: Vec<Option<wgmax::Tensor>> =
