@@ -59,6 +59,8 @@ pub struct Task<'a> {
 
 /// What plans have that are not proven.
 pub const PARTS: &str = "a launch stores positions where it has the rows, and others do the rest";
+/// Scatters have elements in two inputs, and the machine follows those of one.
+pub const SCATTERS: &str = "elements of the data and of the updates are not followed together";
 pub const POSITIONS: &str = "positions are chosen in a way that the machine does not know";
 /// None of these: a hole, or a fault.
 pub const OPEN: &str = "NOT KNOWN";
@@ -172,6 +174,7 @@ impl<'a> Task<'a> {
     fn kind(&self) -> &'static str {
         let is_finish = |launch: &&Launch| launch.shader().kernel.name() == "segment_finish";
         match indices(self.operator).is_some() {
+            _ if matches!(self.operator, Operator::ScatterMax(_)) => SCATTERS,
             // Several launches make elements of the rows that segments have.
             true if self.plan.launches().iter().filter(is_finish).count() > 1 => PARTS,
             true => POSITIONS,
