@@ -194,7 +194,7 @@ fn types_of(kernel: &str) -> Vec<ElementType> {
 
 /// Variants of each kernel, for types of less than a word, of one and of two: the combinations of
 /// its flags that there are, times the samples of a kernel that is specialized.
-const VARIANTS: [(&str, [usize; 3]); 27] = [
+const VARIANTS: [(&str, [usize; 3]); 28] = [
     ("fill", [1, 1, 1]),
     ("gradient_scatter", [1, 1, 1]),
     ("pack", [1, 1, 1]),
@@ -213,13 +213,15 @@ const VARIANTS: [(&str, [usize; 3]); 27] = [
     ("reduce_columns_index", [4, 4, 4]),
     ("reduce_rows", [3, 3, 3]),
     ("reduce_short_rows", [1, 1, 1]),
+    ("scatter_locate", [4, 4, 4]),
     ("segment_blocks", [2, 2, 2]),
     ("segment_check_ids", [2, 2, 2]),
     ("segment_column_tiles", [2, 2, 2]),
     // Only elements that share a word are read from the carry list by it.
     ("segment_elements", [12, 10, 10]),
     ("segment_expand_offsets", [2, 2, 2]),
-    ("segment_finish", [2, 2, 2]),
+    // With elements of the data, positions have launches of their own.
+    ("segment_finish", [5, 5, 5]),
     ("segment_scatter", [4, 4, 4]),
     ("segment_unrolled", [1, 1, 1]),
     ("unpack", [1, 1, 1]),
@@ -230,9 +232,12 @@ const VARIANTS: [(&str, [usize; 3]); 27] = [
 /// Whether a kernel reads elements that are one after the other, and such that do not.
 fn sources(kernel: &str) -> [bool; 2] {
     match kernel {
-        "fill" | "segment_check_ids" | "segment_expand_offsets" | "unpack" | "unpool_claim" => {
-            [true, false]
-        }
+        "fill"
+        | "scatter_locate"
+        | "segment_check_ids"
+        | "segment_expand_offsets"
+        | "unpack"
+        | "unpool_claim" => [true, false],
         "pack" => [false, true],
         _ => [true, true],
     }

@@ -1,5 +1,6 @@
 // Items of scratch become elements or, with `argmax`, elements and their rows' numbers. With
-// `initial`, elements of the data join them; an element without rows keeps its bits. Results are
+// `initial`, elements of the data join them; an element without rows keeps its bits. Then a launch
+// stores elements or, with `places`, numbers. Results are
 // numbered over [segments, inner]; an invocation owns an output vector. The CPU kernel is in
 // src/segment/finish.rs.
 @if(argmax && initial) import package::common::divide::quotient;
@@ -9,22 +10,24 @@
 @if(initial) import package::common::element::element_key;
 import package::common::invocation::{Invocation, invocation_number};
 @if(initial && !argmax) import package::common::source::source_word;
-import package::common::vector::{OFFSETS, OUTPUTS, component_mask, store_vector};
+import package::common::vector::{OFFSETS, OUTPUTS};
+@if(!places) import package::common::vector::{component_mask, store_vector};
 @if(!initial) import package::common::vector::empty_vector;
-@if(initial) import package::common::vector::{store_words, vector_words};
+@if(initial && !places) import package::common::vector::{store_words, vector_words};
 @if(initial && !argmax) import package::common::vector::vector_max;
 @if(initial && argmax) import package::common::vector::{vector_above, vector_rank};
 @if(argmax) import package::common::vector::load_elements;
 import generated::{WORKGROUP, params};
 
-@group(0) @binding(2) var<storage, read_write> result: array<u32>;
+@if(!places) @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
 @if(!argmax && !initial) @group(0) @binding(1) var<storage, read> items: array<u32>;
 @if(!argmax && initial) @group(0) @binding(3) var<storage, read> items: array<u32>;
 @if(argmax && !initial) @group(0) @binding(3) var<storage, read> items: array<u32>;
 @if(argmax && initial) @group(0) @binding(3) var<storage, read> data: array<u32>;
 @if(argmax && initial) @group(0) @binding(5) var<storage, read> items: array<u32>;
-@if(argmax) @group(0) @binding(4) var<storage, read_write> indices: array<u32>;
+@if(argmax && !initial) @group(0) @binding(4) var<storage, read_write> indices: array<u32>;
+@if(places) @group(0) @binding(2) var<storage, read_write> indices: array<u32>;
 
 // Which results this launch stores, by the marks of their items.
 @if(!argmax)
@@ -71,13 +74,13 @@ fn position(row: u32) -> u32 {
     return row;
 }
 
-@if(argmax && initial)
+@if(places)
 fn position(row: u32) -> u32 {
     let number = quotient(row, params.by_pitch);
     return number - quotient(number, params.by_positions) * params.by_positions.x;
 }
 
-@if(argmax)
+@if((argmax && !initial) || places)
 fn store_indices(number: vec4<u32>, mark: vec4<u32>, wanted: vec4<bool>) {
     for (var i = 0u; i < OUTPUTS; i++) {
         if wanted[i] {
@@ -155,20 +158,15 @@ fn store_joined(vector: u32, keys: vec4<u32>, data: vec4<u32>, reached: vec4<boo
     store_vector(vector, select(keys, vector_max(keys, data), params.joins == 1u), reached);
 }
 
-@if(initial && argmax)
+@if(initial && argmax && !places)
 fn store_joined(vector: u32, keys: vec4<u32>, data: vec4<u32>, reached: vec4<bool>) {
     store_vector(vector, select(keys, data, component_mask(keeps(keys, data))), reached);
 }
 
 // The marks of results that a row has.
-@if(initial && argmax)
+@if(places)
 fn winners(mark: vec4<u32>, keys: vec4<u32>, data: vec4<u32>) -> vec4<u32> {
     return select(mark, vec4<u32>(0u), keeps(keys, data));
-}
-
-@if(initial && !argmax)
-fn winners(mark: vec4<u32>, keys: vec4<u32>, data: vec4<u32>) -> vec4<u32> {
-    return mark;
 }
 
 @if(!initial)
@@ -178,7 +176,14 @@ fn store(vector: u32, number: vec4<u32>, keys: vec4<u32>, mark: vec4<u32>, wante
     store_indices(number, mark, wanted);
 }
 
-@if(initial)
+@if(places)
+fn store(vector: u32, number: vec4<u32>, keys: vec4<u32>, mark: vec4<u32>, wanted: vec4<bool>) {
+    let element = params.result_base + min(number, vec4<u32>(params.outputs - 1u));
+    let data = at_top(element_key(data_bits(element)));
+    store_indices(number, winners(mark, keys, data), wanted);
+}
+
+@if(initial && !places)
 fn store(vector: u32, number: vec4<u32>, keys: vec4<u32>, mark: vec4<u32>, wanted: vec4<bool>) {
     let element = params.result_base + min(number, vec4<u32>(params.outputs - 1u));
     let bits = data_bits(element);
@@ -190,7 +195,6 @@ fn store(vector: u32, number: vec4<u32>, keys: vec4<u32>, mark: vec4<u32>, wante
     if any(wanted & reached) {
         store_joined(vector, keys, data, wanted & reached);
     }
-    store_indices(number, winners(mark, keys, data), wanted);
 }
 
 @compute @workgroup_size(WORKGROUP)

@@ -7,9 +7,12 @@ use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{Key, KeyOrder, Ranking, with_order};
 use crate::wgsl::params;
 
-/// Elements from items or, with `argmax`, elements and indices.
-pub(super) static FINISH: Kernel =
-    Kernel::new::<Params>("segment_finish", "segment/finish", run).flags(&["argmax", "initial"]);
+/// Elements from items or, with `argmax`, elements and indices. With `initial` and `argmax`, one launch
+/// makes elements and another one, with `places`, indices: four storage buffers are all that some devices
+/// have.
+pub(super) static FINISH: Kernel = Kernel::new::<Params>("segment_finish", "segment/finish", run)
+    .flags(&["argmax", "initial", "places"])
+    .only(|_, flags| flags != 4 && flags != 5 && flags != 6);
 
 params! {
     pub(super) struct Params {
@@ -51,18 +54,27 @@ params! {
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
-    let initial = shader.is("initial");
-    with_order!(shader.element, p.ranking, order => match (call.sources, call.results) {
-        (&[.., items], [out]) => {
-            let data = initial.then(|| cast_slice(call.sources[0]));
-            elements(order, p, data, cast_slice(items), cast_slice_mut(out));
+    let (initial, places) = (shader.is("initial"), shader.is("places"));
+    with_order!(shader.element, p.ranking, order => {
+        let Some((&items, sources)) = call.sources.split_last() else { return };
+        let items = cast_slice(items);
+        let data = |at: usize| initial.then(|| cast_slice(sources[at]));
+        match (shader.is("argmax"), call.results) {
+            (false, [out]) => elements(order, p, data(0), items, cast_slice_mut(out)),
+            (true, results) => {
+                let (mut out, mut indices) = match results {
+                    [one] if places => (None, Some(one)),
+                    [out] => (Some(out), None),
+                    [out, indices] => (Some(out), Some(indices)),
+                    _ => return,
+                };
+                let rows = (cast_slice(sources[0]), items);
+                let out = out.as_mut().map(|out| cast_slice_mut(out));
+                let indices = indices.as_mut().map(|indices| cast_slice_mut(indices));
+                elements_and_indices(order, p, data(1), rows, out, indices);
+            }
+            _ => {}
         }
-        (&[source, .., items], [out, indices]) => {
-            let data = initial.then(|| cast_slice(call.sources[1]));
-            let rows = (cast_slice(source), cast_slice(items));
-            elements_and_indices(order, p, data, rows, cast_slice_mut(out), cast_slice_mut(indices));
-        }
-        _ => unreachable!("planners bind what a kernel declares"),
     });
 }
 
@@ -105,25 +117,21 @@ fn elements<O: KeyOrder>(
     });
 }
 
-/// Elements and their rows' numbers from rows.
+/// Elements and their rows' numbers from rows, or one of these.
 fn elements_and_indices<O: KeyOrder>(
     order: O,
     p: &Params,
     data: Option<&[O::Key]>,
     (source, items): (&[O::Key], &[u32]),
-    out: &mut [O::Key],
-    indices: &mut [u32],
+    mut out: Option<&mut [O::Key]>,
+    mut indices: Option<&mut [u32]>,
 ) {
     let (words, index_words) = (p.item_words as usize, p.index_words as usize);
-    let (first, outputs) = (p.result_base as usize, p.outputs as usize);
-    let out = &mut out[first..][..outputs];
-    let indices = &mut indices[p.index_base as usize * index_words..][..outputs * index_words];
-    let items = &items[..outputs * words];
+    let first = p.result_base as usize;
     let empty = order.bits(O::Key::from_words(p.empty_low, p.empty_high));
-    for (i, (out, index)) in out.iter_mut().zip(indices.chunks_mut(index_words)).enumerate() {
-        let mark = items[(i + 1) * words - 1];
+    for (i, item) in items.chunks_exact(words).take(p.outputs as usize).enumerate() {
         let own = data.map(|data| data[first + i]);
-        let (bits, number) = match mark {
+        let (bits, number) = match item[words - 1] {
             0 => (own.unwrap_or(empty), -1),
             mark => {
                 // Rows that are not at hand are another launch's.
@@ -140,10 +148,15 @@ fn elements_and_indices<O: KeyOrder>(
                 }
             }
         };
-        *out = bits;
-        index[0] = number as u32;
-        if let Some(high) = index.get_mut(1) {
-            *high = (number >> 32) as u32;
+        if let Some(out) = &mut out {
+            out[first + i] = bits;
+        }
+        if let Some(indices) = &mut indices {
+            let index = &mut indices[(p.index_base as usize + i) * index_words..][..index_words];
+            index[0] = number as u32;
+            if let Some(high) = index.get_mut(1) {
+                *high = (number >> 32) as u32;
+            }
         }
     }
 }

@@ -75,6 +75,11 @@ pub fn ids_tensor(t: ElementType, ids: &[i64]) -> Tensor {
 /// Runs an operator on devices, and compares all results with the oracle's, bit for bit.
 #[track_caller]
 pub fn check_oracle(devices: &[&Device], op: &Operator, inputs: &[&Tensor], what: &str) {
+    // A run refuses indices that name no element, of which a status tells.
+    if matches!(op, Operator::ScatterMax(scatter) if scatter.status) && op.checked(inputs).is_err()
+    {
+        return;
+    }
     let expected = oracle::run(op, inputs).unwrap_or_else(|e| panic!("{what}: {e}"));
     for device in devices {
         let on = describe(device);

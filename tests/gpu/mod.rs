@@ -115,7 +115,11 @@ fn check_case(device: Option<&Device>, case: &Case, what: &str) {
     check_oracle(&[&cpu, &own], &case.operator, &inputs, &what);
     let narrowed = device.with_tuning(case.overrides.tuning(device.tuning()));
     let limits = case.overrides.limits(&device.info().limits);
-    let operator = case.operator.checked(&inputs).unwrap();
+    let operator = match &case.operator {
+        // A plan drops updates whose indices name no element.
+        scatter @ Operator::ScatterMax(_) => scatter.clone(),
+        other => other.checked(&inputs).unwrap(),
+    };
     match plan_within(&narrowed, &operator, &inputs, &limits) {
         Ok(plan) => compare_launches(&narrowed, &operator, &inputs, &plan, &what),
         Err(error) => assert!(matches!(error, Error::OverLimit { .. }), "{what}: {error}"),

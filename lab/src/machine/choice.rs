@@ -12,10 +12,9 @@ use std::rc::Rc;
 use wgmax::wgpu::naga::BinaryOperator;
 
 use super::shade::{
-    CHOICE, COMPARED, ELEMENT, KEY, MIXED, Operand, PLAIN, PLAIN_WORD, RANK, RAW, Shade, as_word,
-    is_zero, mix, of_set, parts, whole, word_of,
+    CHOICE, COMPARED, ELEMENT, KEY, MIXED, Operand, PLAIN, PLAIN_WORD, RANK, RAW, Shade, Ties,
+    as_word, is_zero, mix, of_set, parts, whole, word_of,
 };
-use super::tied::Ties;
 
 /// A word by the winner of a set: one for each element, ascending.
 pub struct Choice {

@@ -6,6 +6,7 @@
 //! the keys in them. All else makes them `MIXED`, which may be stored, but decides nothing and is no
 //! result.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use wgmax::wgpu::naga::{BinaryOperator, ScalarKind};
@@ -162,4 +163,34 @@ pub fn whole(bytes: &[u32]) -> Option<(u32, u32)> {
     let (kind, _, set) = parts(bytes[0])?;
     let in_order = bytes.iter().enumerate().all(|(part, &byte)| byte == of_set(kind, part, set));
     in_order.then_some((kind, set))
+}
+
+/// The words that are compared, a bit each, of an element of a set and of the set's maximum.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tie {
+    pub kind: u32,
+    pub set: u32,
+    pub element: u32,
+    pub words: u32,
+}
+
+/// The largest word of the elements of `among` that tie with the maximum of a set.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Found {
+    pub kind: u32,
+    pub set: u32,
+    pub words: u32,
+    pub among: u32,
+    /// Whether this is the lowest word of keys or ranks, or else a number.
+    pub is_low: bool,
+}
+
+/// What was compared and found, each known by a number.
+#[derive(Default)]
+pub struct Ties {
+    pub ties: Vec<Tie>,
+    pub found: Vec<Found>,
+    pub numbers: HashMap<Found, u32>,
+    /// The number that an element has, of those that tie with the maximum of a set.
+    pub places: HashMap<(u32, u32), u32>,
 }

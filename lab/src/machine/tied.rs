@@ -7,40 +7,10 @@
 //! elements win. So an invocation may take the maximum of what `select` gives for each element: this
 //! word, or 0 for one that does not tie. The result is known once all elements of the set took part.
 
-use std::collections::HashMap;
-
 use super::choice::Sets;
-use super::shade::{FOUND, KEY, Operand, PLAIN_WORD, RANK, Shade, TIED, as_word, is_zero, word_of};
-
-/// The words that are compared, a bit each, of an element of a set and of the set's maximum.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Tie {
-    kind: u32,
-    set: u32,
-    element: u32,
-    words: u32,
-}
-
-/// The largest word of the elements of `among` that tie with the maximum of a set.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Found {
-    kind: u32,
-    set: u32,
-    words: u32,
-    among: u32,
-    /// Whether this is the lowest word of keys or ranks, or else a number.
-    is_low: bool,
-}
-
-/// What was compared and found, each known by a number.
-#[derive(Default)]
-pub struct Ties {
-    ties: Vec<Tie>,
-    found: Vec<Found>,
-    numbers: HashMap<Found, u32>,
-    /// The number that an element has, of those that tie with the maximum of a set.
-    places: HashMap<(u32, u32), u32>,
-}
+use super::shade::{
+    FOUND, Found, KEY, Operand, PLAIN_WORD, RANK, Shade, TIED, Tie, as_word, is_zero, word_of,
+};
 
 impl Sets {
     /// The only element of a set.

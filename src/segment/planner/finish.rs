@@ -63,20 +63,27 @@ impl Planner<'_> {
                 let index_words = index_words as u32;
                 params = Params { rows, first_row, base, index_base, index_words, ..params };
             }
-            let launch = LaunchDesc {
-                purpose: match argmax {
-                    true => "elements and indices from items",
-                    false => "elements from items",
-                },
-                shader: builder
-                    .shader(&FINISH)
-                    .with("argmax", argmax)
-                    .with("initial", self.initial.is_some()),
-                params: &params,
-                sources,
-                results,
+            let initial = self.initial.is_some();
+            // Elements and indices, together or one after the other.
+            let (parts, purpose) = match argmax {
+                true if initial => (1, "elements or indices from items and the data"),
+                true => (2, "elements and indices from items"),
+                false => (1, "elements from items"),
             };
-            builder.push(launch, invocations)?;
+            for (part, results) in results.chunks(parts).enumerate() {
+                let launch = LaunchDesc {
+                    purpose,
+                    shader: builder
+                        .shader(&FINISH)
+                        .with("argmax", argmax)
+                        .with("initial", initial)
+                        .with("places", part > 0),
+                    params: &params,
+                    sources: sources.clone(),
+                    results: results.to_vec(),
+                };
+                builder.push(launch, invocations)?;
+            }
         }
         Ok(())
     }
