@@ -333,11 +333,13 @@ fn updates_are_cut_as_rows() {
     let ids = |count: usize, size: i64| -> Vec<i64> {
         (0..count as i64).map(|i| i * 7919 % (2 * size) - size).collect()
     };
-    let cuts: [(&str, ScatterMax, &[usize], &[usize], &[usize], i64); 4] = [
-        ("an axis", ScatterMax::along(0), &[500], &[6000], &[6000], 500),
-        ("an inner axis", ScatterMax::along(1), &[40, 9, 5], &[30, 50, 4], &[30, 50, 4], 9),
-        ("vectors of elements", ScatterMax::by_vectors(), &[7, 7], &[3000, 2], &[3000], 7),
-        ("vectors of rows", ScatterMax::by_vectors(), &[70, 30], &[200, 1], &[200, 30], 70),
+    let along = ScatterMax::along;
+    let by_vectors = ScatterMax::by_vectors;
+    let cuts = [
+        ("an axis", along(0), vec![500], vec![6000], vec![6000], 500),
+        ("an inner axis", along(1), vec![40, 9, 5], vec![30, 50, 4], vec![30, 50, 4], 9),
+        ("vectors of elements", by_vectors(), vec![7, 7], vec![3000, 2], vec![3000], 7),
+        ("vectors of rows", by_vectors(), vec![70, 30], vec![200, 1], vec![200, 30], 70),
     ];
     for (cut, operator, data, places, updates, size) in &cuts {
         for t in [ElementType::U8, ElementType::F32, ElementType::Bf16, ElementType::I64] {
@@ -356,7 +358,7 @@ fn updates_are_cut_as_rows() {
                 let data = tensor(t, data, style, &mut random);
                 let updates = tensor(t, updates, style, &mut random);
                 let places = ids_tensor(ElementType::I64, &ids(places.iter().product(), *size))
-                    .reshape(*places)
+                    .reshape(places.clone())
                     .unwrap();
                 let what = format!("{cut}, style {style}: {operator:?}");
                 for device in &plans {
