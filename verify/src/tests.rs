@@ -179,7 +179,7 @@ fn cases_share_pipelines() {
     let all: std::collections::BTreeSet<u64> = indices.into_iter().collect();
     assert!(all.into_iter().eq(0..2000));
     println!("{made} pipelines");
-    assert!(made < 1400, "{made}");
+    assert!(made < 1450, "{made}");
 }
 
 /// A short run names the kernels that it has not come to, whatever operators its cases have.
