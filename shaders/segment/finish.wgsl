@@ -1,8 +1,7 @@
 // Items of scratch become elements or, with `argmax`, elements and their rows' numbers. With
 // `initial`, elements of the data join them; an element without rows keeps its bits. Then a launch
-// stores elements or, with `places`, numbers. Results are
-// numbered over [segments, inner]; an invocation owns an output vector. The CPU kernel is in
-// src/segment/finish.rs.
+// stores elements or, with `places`, numbers. Results are numbered over [segments, inner]; an
+// invocation owns an output vector. The CPU kernel is in src/segment/finish.rs.
 @if(argmax && initial) import package::common::divide::quotient;
 @if(argmax) import package::common::divide::quotients;
 @if((!argmax || initial) && !bits64) import package::common::block::ELEMENT_BITS;
@@ -163,12 +162,6 @@ fn store_joined(vector: u32, keys: vec4<u32>, data: vec4<u32>, reached: vec4<boo
     store_vector(vector, select(keys, data, component_mask(keeps(keys, data))), reached);
 }
 
-// The marks of results that a row has.
-@if(places)
-fn winners(mark: vec4<u32>, keys: vec4<u32>, data: vec4<u32>) -> vec4<u32> {
-    return select(mark, vec4<u32>(0u), keeps(keys, data));
-}
-
 @if(!initial)
 fn store(vector: u32, number: vec4<u32>, keys: vec4<u32>, mark: vec4<u32>, wanted: vec4<bool>) {
     let known = component_mask(mark != vec4<u32>(0u));
@@ -180,7 +173,7 @@ fn store(vector: u32, number: vec4<u32>, keys: vec4<u32>, mark: vec4<u32>, wante
 fn store(vector: u32, number: vec4<u32>, keys: vec4<u32>, mark: vec4<u32>, wanted: vec4<bool>) {
     let element = params.result_base + min(number, vec4<u32>(params.outputs - 1u));
     let data = at_top(element_key(data_bits(element)));
-    store_indices(number, winners(mark, keys, data), wanted);
+    store_indices(number, select(mark, vec4<u32>(0u), keeps(keys, data)), wanted);
 }
 
 @if(initial && !places)

@@ -1,13 +1,15 @@
 //! The gradient of MaxPool.
 
 use super::pool::{self, Planes};
-use super::{Tuning, check_input, data_of, tile};
+use super::{Tuning, data_of, tile};
 use crate::base::error::{Error, Result};
 use crate::plan::{Builder, Feed, Plan, Target};
 use crate::pool::{self as forward, MaxPool};
 use crate::reduce;
 use crate::tensor::key::Ranking;
-use crate::tensor::{ElementType, Indices, Inputs, Numbering, Outputs, TensorDesc, one_of_each};
+use crate::tensor::{
+    ElementType, Indices, Inputs, Numbering, Outputs, TensorDesc, check_input, one_of_each,
+};
 
 /// The gradient of a [`MaxPool`]: that of the data, computed from the gradient of the maxima.
 ///

@@ -1,11 +1,11 @@
 //! MaxUnpool.
 
 use super::places::{self, Axis, Duplicates, Items, Places};
-use super::{check_float, check_input, check_type};
+use super::{check_float, check_type};
 use crate::base::error::{Error, Result};
 use crate::plan::{Plan, Target};
 use crate::segment::Ids;
-use crate::tensor::{ElementType, Inputs, Outputs, Tensor, TensorDesc, one_of_each};
+use crate::tensor::{ElementType, Inputs, Outputs, Tensor, TensorDesc, check_input, one_of_each};
 
 /// Stores each value at the element that its index names: a partial inverse of a pooling. All other
 /// elements are +0.

@@ -26,7 +26,7 @@ pub use segment_max::SegmentMaxBackward;
 
 use crate::base::error::{Error, Result};
 use crate::plan::Kernel;
-use crate::tensor::{ElementType, Indices, TensorDesc};
+use crate::tensor::{ElementType, Indices, TensorDesc, check_input};
 
 /// The kernels of this module.
 pub(crate) static KERNELS: [&Kernel; 5] =
@@ -97,27 +97,4 @@ fn check_indices(
 /// The type of positions in some data: of 32 bits, if they hold all.
 fn position_type(data: &TensorDesc) -> ElementType {
     if data.len() <= i32::MAX as usize { ElementType::I32 } else { ElementType::I64 }
-}
-
-/// Refuses an input that is not of a type and shape.
-///
-/// # Errors
-/// [`Error::WrongInput`].
-fn check_input(
-    operator: &'static str,
-    position: usize,
-    expected: &TensorDesc,
-    actual: &TensorDesc,
-) -> Result<()> {
-    if expected == actual {
-        return Ok(());
-    }
-    Err(Error::WrongInput {
-        of: operator,
-        position,
-        expected_type: expected.element_type(),
-        expected_shape: expected.shape().to_vec(),
-        actual_type: actual.element_type(),
-        actual_shape: actual.shape().to_vec(),
-    })
 }

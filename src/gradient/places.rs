@@ -5,17 +5,11 @@ use std::ops::Range;
 use super::params::{MAX_AXES, Params};
 use super::scatter::{CLAIM, SCATTER, UNPOOL};
 use crate::base::error::{Error, Result};
-use crate::plan::{Builder, LaunchDesc, MAX_ELEMENTS, Plan, Region, Target, divisor};
+pub(super) use crate::plan::Axis;
+use crate::plan::{Builder, LaunchDesc, MAX_ELEMENTS, Plan, Region, Target};
 use crate::segment::Ids;
 use crate::tensor::key::Ranking;
 use crate::tensor::{Outputs, Tensor, TensorDesc};
-
-/// An axis: how many there are, and how far apart they are among the elements.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Axis {
-    pub size: u64,
-    pub pitch: u64,
-}
 
 /// Which element a position names. Items, each with a position and a value, have axes of their own,
 /// and positions count others. Both are in row-major order, the outermost axis first.
@@ -59,14 +53,6 @@ impl Places {
         indices: &Tensor,
         result: &TensorDesc,
     ) -> Result<Tensor> {
-        let offset = |axes: &[Axis], number: u64| {
-            let (mut rest, mut offset) = (number, 0);
-            for axis in axes.iter().rev() {
-                offset += rest % axis.size * axis.pitch;
-                rest /= axis.size;
-            }
-            offset
-        };
         let (size, count) = (result.element_type().size(), self.count());
         let items = values.bytes().chunks_exact(size).zip(Ids::of(indices)?.iter());
         Tensor::filled(result.clone(), |bytes| {
@@ -74,8 +60,8 @@ impl Places {
                 // What is negative is above every number of elements.
                 let position = position as u64;
                 if position < count {
-                    let element =
-                        offset(&self.items, item as u64) + offset(&self.positions, position);
+                    let element = Axis::offset(&self.items, item as u64)
+                        + Axis::offset(&self.positions, position);
                     bytes[element as usize * size..][..size].copy_from_slice(value);
                 }
             }
@@ -204,8 +190,7 @@ impl Launch {
         let Places { items, positions, .. } = at.places;
         let all = items.iter().rev().chain(positions.iter().rev());
         for (to, from) in axis.iter_mut().zip(all) {
-            let [by, multiplier, shift, _] = divisor(from.size);
-            *to = [by, multiplier, shift, from.pitch as u32];
+            *to = from.packed();
         }
         Params {
             items: (self.items.end - self.items.start) as u32,

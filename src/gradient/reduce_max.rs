@@ -1,11 +1,11 @@
 //! The gradient of ReduceMax.
 
 use super::places::{self, Axis, Duplicates, Items, Places};
-use super::{check_indices, check_input, data_of, position_type};
+use super::{check_indices, data_of, position_type};
 use crate::base::error::Result;
 use crate::plan::{Feed, Plan, Target};
 use crate::reduce::{self as forward, ReduceMax};
-use crate::tensor::{Indices, Inputs, Outputs, TensorDesc, one_of_each};
+use crate::tensor::{Indices, Inputs, Outputs, TensorDesc, check_input, one_of_each};
 
 /// The gradient of a [`ReduceMax`]: that of the data, computed from the gradient of the maxima.
 ///

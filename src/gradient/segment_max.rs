@@ -1,11 +1,11 @@
 //! The gradient of SegmentMax.
 
 use super::places::{self, Axis, Duplicates, Items, Places};
-use super::{check_indices, check_input, data_of, position_type};
+use super::{check_indices, data_of, position_type};
 use crate::base::error::{Error, Result};
 use crate::plan::{Feed, Plan, Target};
 use crate::segment::{self as forward, SegmentMax, Segments};
-use crate::tensor::{Inputs, Outputs, Tensor, TensorDesc};
+use crate::tensor::{Inputs, Outputs, Tensor, TensorDesc, check_input};
 
 /// The gradient of a [`SegmentMax`]: that of the data, computed from the gradient of the maxima.
 ///

@@ -14,6 +14,32 @@ pub(crate) fn divisor(by: u64) -> [u32; 4] {
     [by as u32, multiplier as u32, shift, 0]
 }
 
+/// An axis as launches number it: its size, and how far apart its elements are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Axis {
+    pub size: u64,
+    pub pitch: u64,
+}
+
+impl Axis {
+    /// The divisor of the size, and in place of its last word the pitch.
+    pub fn packed(self) -> [u32; 4] {
+        let [by, multiplier, shift, _] = divisor(self.size);
+        [by, multiplier, shift, self.pitch as u32]
+    }
+
+    /// How far the element of a number is from the first one, by axes that are numbered in row-major
+    /// order, the outermost first.
+    pub fn offset(axes: &[Self], number: u64) -> u64 {
+        let (mut rest, mut offset) = (number, 0);
+        for axis in axes.iter().rev() {
+            offset += rest % axis.size * axis.pitch;
+            rest /= axis.size;
+        }
+        offset
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,7 @@ mod view;
 
 pub(crate) use builder::{Builder, LaunchDesc, Region, Target, gcd};
 pub(crate) use compose::{Feed, Step};
-pub(crate) use divide::divisor;
+pub(crate) use divide::{Axis, divisor};
 #[cfg(feature = "cpu")]
 use kernel::Views;
 pub(crate) use kernel::{Attributes, Call, Flags, Specialization, first_params};

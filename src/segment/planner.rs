@@ -6,11 +6,12 @@ mod ids;
 mod scatter;
 
 use super::params::{IdForm, Params};
-use super::scatter_max::{Axis, ScatterMax};
 use super::tuning::Tuning;
-use super::{SegmentMax, Segments, maxima};
+use super::{ScatterMax, SegmentMax, Segments, maxima};
 use crate::base::error::{Error, Result};
-use crate::plan::{Builder, Kernel, MAX_ELEMENTS, Plan, Range, Region, Shader, Target, divisor};
+use crate::plan::{
+    Axis, Builder, Kernel, MAX_ELEMENTS, Plan, Range, Region, Shader, Target, divisor,
+};
 use crate::tensor::key::{Ranking, key_words};
 use crate::tensor::{ElementType, Outputs, TensorDesc};
 

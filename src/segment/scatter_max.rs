@@ -2,10 +2,11 @@
 
 use super::Ids;
 use crate::base::error::{Error, Result};
+use crate::plan::Axis;
 use crate::tensor::axes::{self, Duplicates};
 use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{
-    ElementType, Indices, Inputs, Outputs, Tensor, TensorDesc, memory, one_of_each,
+    ElementType, Indices, Inputs, Outputs, Tensor, TensorDesc, check_input, memory, one_of_each,
 };
 
 /// What the indices of a [`ScatterMax`] name.
@@ -69,14 +70,6 @@ pub struct ScatterMax {
     pub indices: Option<Indices>,
     /// Whether the last result is a status.
     pub status: bool,
-}
-
-/// An axis as a launch sees it: its size, and how far apart its elements are among the parts of the
-/// data.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Axis {
-    pub size: u64,
-    pub pitch: u64,
 }
 
 /// A ScatterMax for its inputs: rows of updates, each with a part of the data.
@@ -210,9 +203,9 @@ impl ScatterMax {
         let mut most = shape.to_vec();
         most[axis] = of.get(axis).copied().unwrap_or(shape[axis]);
         if of.len() != shape.len() || of.iter().zip(&most).any(|(size, most)| size > most) {
-            self.check(1, &TensorDesc::new(indices.element_type(), most)?, indices)?;
+            check_input(self.name(), 1, &TensorDesc::new(indices.element_type(), most)?, indices)?;
         }
-        self.check(2, &TensorDesc::new(data.element_type(), of)?, updates)?;
+        check_input(self.name(), 2, &TensorDesc::new(data.element_type(), of)?, updates)?;
         let mut own: Vec<Axis> = Vec::new();
         let (mut pitch, mut indexed, mut between) = (1, 0, 1);
         for (at, (&size, &all)) in of.iter().zip(shape).enumerate().rev() {
@@ -233,14 +226,13 @@ impl ScatterMax {
             pitch *= all as u64;
         }
         own.reverse();
-        let position = Axis { size: of[axis] as u64, pitch: between };
         Ok(Scattered {
             rows: updates.len() as u64,
             inner: 1,
             parts: data.len() as u64,
             axes: own,
             indexed: vec![Axis { size: shape[axis] as u64, pitch: indexed }],
-            positions: position,
+            positions: Axis { size: of[axis] as u64, pitch: between },
         })
     }
 
@@ -257,13 +249,18 @@ impl ScatterMax {
                 Some((_, rows)) => [rows, &[shape.len()]].concat(),
                 None => vec![shape.len()],
             };
-            self.check(1, &TensorDesc::new(indices.element_type(), expected)?, indices)?;
+            check_input(
+                self.name(),
+                1,
+                &TensorDesc::new(indices.element_type(), expected)?,
+                indices,
+            )?;
         }
         let (rows, (outer, inner)) = (&of[..of.len() - 1], shape.split_at(length));
         let expected = TensorDesc::new(data.element_type(), [rows, inner].concat())?;
         let is_one = expected.rank() == 0 && updates.len() == 1;
         if !is_one || updates.element_type() != data.element_type() {
-            self.check(2, &expected, updates)?;
+            check_input(self.name(), 2, &expected, updates)?;
         }
         let product = |sizes: &[usize]| sizes.iter().map(|&size| size as u64).product::<u64>();
         let mut indexed = Vec::new();
@@ -280,21 +277,6 @@ impl ScatterMax {
             axes: Vec::new(),
             indexed,
             positions: Axis { size: product(rows), pitch: 1 },
-        })
-    }
-
-    /// Refuses an input of another type or shape.
-    fn check(&self, position: usize, expected: &TensorDesc, actual: &TensorDesc) -> Result<()> {
-        if expected == actual {
-            return Ok(());
-        }
-        Err(Error::WrongInput {
-            of: self.name(),
-            position,
-            expected_type: expected.element_type(),
-            expected_shape: expected.shape().to_vec(),
-            actual_type: actual.element_type(),
-            actual_shape: actual.shape().to_vec(),
         })
     }
 
@@ -336,11 +318,7 @@ impl Scattered {
     pub(crate) fn parts_of_rows(&self, indices: &Tensor) -> Result<Vec<i64>> {
         let ids = Ids::of(indices)?;
         let part = |row: u64| {
-            let (mut rest, mut part) = (row, 0);
-            for axis in self.axes.iter().rev() {
-                part += rest % axis.size * axis.pitch;
-                rest /= axis.size;
-            }
+            let mut part = Axis::offset(&self.axes, row);
             let first = row as usize * self.indexed.len();
             for (i, axis) in self.indexed.iter().enumerate() {
                 let id = ids.at(first + i);

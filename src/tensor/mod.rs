@@ -23,7 +23,7 @@ pub use host::Tensor;
 pub use host_view::TensorView;
 pub use memory::{Words, zeroed};
 pub use outputs::{Inputs, Outputs};
-pub(crate) use outputs::{Names, one_of_each};
+pub(crate) use outputs::{Names, check_input, one_of_each};
 pub use view::View;
 
 use crate::base::error::{Error, Result};

@@ -205,3 +205,26 @@ pub(crate) fn one_of_each<'a, const N: usize>(
 ) -> Result<[&'a TensorDesc; N]> {
     inputs.try_into().map_err(|_| Error::input_count(operator, N, inputs.len()))
 }
+
+/// Refuses an input that is not of a type and shape.
+///
+/// # Errors
+/// [`Error::WrongInput`].
+pub(crate) fn check_input(
+    operator: &'static str,
+    position: usize,
+    expected: &TensorDesc,
+    actual: &TensorDesc,
+) -> Result<()> {
+    if expected == actual {
+        return Ok(());
+    }
+    Err(Error::WrongInput {
+        of: operator,
+        position,
+        expected_type: expected.element_type(),
+        expected_shape: expected.shape().to_vec(),
+        actual_type: actual.element_type(),
+        actual_shape: actual.shape().to_vec(),
+    })
+}

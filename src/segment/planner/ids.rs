@@ -2,7 +2,7 @@
 
 use super::{Planner, RowIds};
 use crate::base::error::{Error, Result};
-use crate::plan::{Builder, LaunchDesc, MAX_ELEMENTS, divisor};
+use crate::plan::{Builder, LaunchDesc, MAX_ELEMENTS};
 use crate::segment::check_ids::{self, CHECK_IDS};
 use crate::segment::expand_offsets::{self, EXPAND_OFFSETS};
 use crate::segment::locate::{self, LOCATE};
@@ -139,8 +139,7 @@ impl Planner<'_> {
         }
         let mut axis = [[0; 4]; locate::MAX_AXES];
         for (to, from) in axis.iter_mut().zip(axes.iter().rev()) {
-            let [by, multiplier, shift, _] = divisor(from.size);
-            *to = [by, multiplier, shift, from.pitch as u32];
+            *to = from.packed();
         }
         for (to, from) in axis[axes.len()..].iter_mut().zip(indexed) {
             *to = [from.size as u32, 0, 0, from.pitch as u32];
