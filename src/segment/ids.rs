@@ -1,6 +1,6 @@
 //! Segment ids or offsets on the host, read in place.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::base::error::Result;
 use crate::base::threads;
@@ -71,8 +71,17 @@ impl<'a> Ids<'a> {
     }
 
     /// The first position of an id that is looked for.
-    pub(crate) fn find(&self, is_it: impl Fn(i128) -> bool) -> Option<usize> {
-        with!(self, ids => ids.iter().position(|&id| is_it(id.into())))
+    pub(crate) fn find(&self, is_it: impl Fn(i128) -> bool + Sync) -> Option<usize> {
+        let first = AtomicUsize::new(usize::MAX);
+        with!(self, ids => {
+            let parts = ids.chunks(threads::CHUNK_LEN).enumerate().collect();
+            threads::each(parts, |(number, part): (usize, &[_])| {
+                if let Some(at) = part.iter().position(|&id| is_it(id.into())) {
+                    first.fetch_min(number * threads::CHUNK_LEN + at, Ordering::Relaxed);
+                }
+            });
+        });
+        Some(first.into_inner()).filter(|&first| first < usize::MAX)
     }
 
     /// The first id that is negative or below the one before it.

@@ -59,11 +59,22 @@ fn run(_: &Shader, call: Call<'_, '_>) {
         (fits && at < size).then_some(at)
     };
     let lost = AtomicU32::new(0);
+    // Mostly one axis has indices, and a row has no other places: then there is no loop.
+    let only = match (axes, indexed) {
+        ([], 1) => Some(all[0]),
+        _ => None,
+    };
     threads::each_chunk(result, threads::CHUNK_LEN, |number, parts| {
         let first = number * threads::CHUNK_LEN;
         let mut outside = 0;
         for (i, part) in parts.iter_mut().enumerate() {
             let row = first + i;
+            if let Some([size, .., pitch]) = only {
+                let found = place(&ids[row * words..][..words], size);
+                *part = found.map_or(NO_SEGMENT, |at| at * pitch);
+                outside += u32::from(found.is_none());
+                continue;
+            }
             let mut rest = p.first_row + row as u32;
             let mut sum = 0;
             for &[size, .., pitch] in axes {

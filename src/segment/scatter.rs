@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::params::Params;
+use super::params::{NO_SEGMENT, Params};
 use super::rows::words;
 use crate::base::threads;
 use crate::plan::{Call, Kernel, Shader};
@@ -17,6 +17,8 @@ pub(super) static SCATTER: Kernel =
     Kernel::new::<Params>("segment_scatter", "segment/scatter", run)
         .flags(&["argmax", "small_ids"]);
 
+/// Rows of fewer bytes are not sorted: each goes to its segment at once, as in the shader.
+const SORTED_FROM: usize = 32;
 /// Rows that are sorted together: so many that their numbers take little memory.
 const BATCH: usize = 4 << 20;
 /// How many rows ahead memory is asked for, and for how many lines of a cache: processors fetch the
@@ -34,7 +36,12 @@ fn run(shader: &Shader, call: Call<'_, '_>) {
             source: &cast_slice(call.sources[0])[p.base as usize..],
             ids: &p.id_form.words(call.sources[1]),
         };
-        rows.scatter(cast_slice_mut(call.results[0]));
+        let items: &mut [u32] = cast_slice_mut(call.results[0]);
+        let items = &mut items[p.result_base as usize * p.item_words as usize..];
+        match p.inner as usize * size_of_val(&rows.source[..1]) {
+            ..SORTED_FROM => rows.scatter_each(items),
+            _ => rows.scatter_sorted(items),
+        }
     });
 }
 
@@ -56,13 +63,40 @@ struct Share<'a> {
 }
 
 impl<O: KeyOrder> Rows<'_, O> {
+    /// Goes through the rows in their order. Each thread has items of its own, which are joined.
+    fn scatter_each(&self, items: &mut [u32]) {
+        let (rows, p) = (self.p.rows as usize, self.p);
+        // Items of a thread's own cost about what half as many rows do.
+        let most = match rows * p.inner as usize {
+            ..PARALLEL_FROM => 1,
+            _ => rows / (2 * p.segments as usize).max(1),
+        };
+        let copies = threads::count().min(most).max(1);
+        if copies == 1 {
+            return dispatch(SomeRows(self, 0..rows, items));
+        }
+        let each = rows.div_ceil(copies);
+        let mut own = vec![Vec::new(); copies];
+        let parts = own.iter_mut().enumerate().collect();
+        threads::each(parts, |(i, own): (usize, &mut Vec<u32>)| {
+            own.extend_from_slice(items);
+            dispatch(SomeRows(self, rows.min(i * each)..rows.min((i + 1) * each), own));
+        });
+        threads::each_chunk(items, threads::CHUNK_LEN, |chunk, items| {
+            for own in &own {
+                let own = &own[chunk * threads::CHUNK_LEN..];
+                items.iter_mut().zip(own).for_each(|(item, &own)| *item = own.max(*item));
+            }
+        });
+    }
+
     /// Sorts the numbers of the rows by segments, and goes through the rows of each segment.
-    fn scatter(&self, items: &mut [u32]) {
+    fn scatter_sorted(&self, items: &mut [u32]) {
         let p = self.p;
         let (inner, item_words) = (p.inner as usize, p.item_words as usize);
         let (rows, segments) = (p.rows as usize, p.segments as usize);
         let line = inner * item_words;
-        let items = &mut items[p.result_base as usize * item_words..][..segments * line];
+        let items = &mut items[..segments * line];
         let threads = if rows * inner < PARALLEL_FROM { 1 } else { threads::count().min(8) };
         let batch = BATCH.max(segments);
         for first in (0..rows).step_by(batch) {
@@ -128,6 +162,44 @@ fn shares<'a>(
         }
     }
     shares
+}
+
+/// Some rows, and the items of all segments.
+struct SomeRows<'a, 'b, O: KeyOrder>(&'a Rows<'a, O>, Range<usize>, &'b mut [u32]);
+
+impl<O: KeyOrder> Loop for SomeRows<'_, '_, O> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Self(rows, chunk, items) = self;
+        let p = rows.p;
+        let (item_words, word) = (p.item_words as usize, p.word as usize);
+        let line = p.inner as usize * item_words;
+        let load = Ranks { order: rows.order, ranks: rows.argmax };
+        let last = chunk.end.max(1) - 1;
+        for row in chunk {
+            let later = p.row_segment(rows.ids, last.min(row + AHEAD)) as usize;
+            vector::prefetch(items, later.wrapping_mul(line * size_of::<u32>()));
+            let segment = p.row_segment(rows.ids, row) as usize;
+            if segment == NO_SEGMENT as usize {
+                continue;
+            }
+            let items = items[segment * line..][..line].chunks_exact_mut(item_words);
+            for (item, &bits) in items.zip(rows.row(row as u32)) {
+                let [low, high] = words(load.load(bits, 0));
+                let (key, words) =
+                    if size_of::<O::Key>() == 8 { ([high, low], 2) } else { ([low; 2], 1) };
+                let is_key = word < words;
+                let found = if is_key { key[word] } else { !(p.first_row + row as u32) };
+                // Without branches, which nothing could predict.
+                let takes = (0..word).fold(true, |takes, i| takes & (item[i] == key[i]));
+                item[word] = item[word].max(if takes { found } else { 0 });
+                if !rows.argmax && word == 0 {
+                    item[item_words - 1] = 1;
+                }
+            }
+        }
+    }
 }
 
 /// The segments of a share, of the rows of a batch.

@@ -226,6 +226,10 @@ impl ScatterMax {
             pitch *= all as u64;
         }
         own.reverse();
+        // The outermost axis has no place of its own if it is the indexed one.
+        if own.first().is_some_and(|outermost| outermost.pitch == 0) {
+            own.remove(0);
+        }
         Ok(Scattered {
             rows: updates.len() as u64,
             inner: 1,
