@@ -290,7 +290,7 @@ impl MaxPool2d {
             }
         };
         for axis in 0..2 {
-            // Where windows end after the padding, there is more of it, which changes no maximum.
+            // If windows end after the padding, more padding is added. It changes no maximum.
             let last = (outputs[axis] - 1).max(0) * strides[axis] as i128 + extent(axis);
             let more = last - (spatial[axis] + begin[axis]) as i128;
             if outputs[axis] >= 1 && more > end[axis] as i128 {

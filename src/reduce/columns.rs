@@ -33,7 +33,7 @@ params! {
         pub splits: u32,
         /// Rows of a piece; the last piece may have fewer.
         pub chunk: u32,
-        /// Where the first result goes, in elements.
+        /// Where the first result is stored, in elements.
         pub result_base: u32,
         pub ranking: Ranking,
         /// Blocks of results that a workgroup owns, a power of two. In software/column_tiles:

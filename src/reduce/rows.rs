@@ -39,7 +39,7 @@ params! {
         pub chunk: u32,
         /// Invocations that share a piece, a power of two.
         pub threads_per_row: u32,
-        /// Where the first result goes, in elements.
+        /// Where the first result is stored, in elements.
         pub result_base: u32,
         pub ranking: Ranking,
         pub padding: [u32; 3],
