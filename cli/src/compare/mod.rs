@@ -61,7 +61,7 @@ pub struct Arguments {
     heatmap: Option<String>,
 }
 
-/// A file, and no misspelled operator.
+/// A file; other names are misspelled operators.
 fn file(text: &str) -> Result<String, String> {
     match text.contains('.') || text.ends_with('-') {
         true => Ok(text.to_string()),
