@@ -61,7 +61,7 @@ impl Aim {
         if tries < 200 {
             overrides.tuning = Some(self.tuning);
         }
-        // Positions of every other number: launches can begin anywhere.
+        // Every other case with positions: launches begin anywhere.
         let often = ["index", "scatter"].iter().any(|end| self.kernel().ends_with(end))
             || self.is("indices")
             || self.is("positions");

@@ -27,7 +27,7 @@ pub(super) fn draft(
         return scatter_max::draft(random, t, budget, aim);
     }
     let block = 16 / t.size();
-    // Kernels take 256 rows of one element together, so there are at least as many.
+    // These kernels take 256 rows of one element together, if there are as many.
     let elements = matches!(kernel, "segment_elements" | "segment_unrolled");
     let by_256 = elements && random.once_in(2);
     let inner = match random.below(16) {
