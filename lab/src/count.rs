@@ -5,10 +5,10 @@ use anyhow::Result;
 use crate::cache::{Cache, SECTOR};
 use crate::machine::{Access, Watch, lanes};
 
-/// Workgroups that run at the same time share a cache of this size,
+/// Bytes of the cache that workgroups share if they run at the same time.
 const NEAR: u64 = 128 << 10;
 
-/// and all workgroups share this one.
+/// Bytes of the cache that all workgroups share.
 const FAR: u64 = 4 << 20;
 
 /// Sums over the warps of a launch.
