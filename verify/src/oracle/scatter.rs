@@ -26,7 +26,7 @@ fn stored(
     tensor(result.element_type(), result.shape(), bits.into_iter())
 }
 
-/// A position; `None` if it is negative or not below `count`.
+/// A position; `None` if it is negative or not less than `below`.
 fn position(indices: &Tensor, item: usize, below: usize) -> Option<usize> {
     usize::try_from(id(indices, item)).ok().filter(|&position| position < below)
 }
