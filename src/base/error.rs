@@ -433,7 +433,7 @@ Operator {
         /// How many were given.
         actual: usize,
     },
-    /// An operator does not give a result that the caller requests.
+    /// An operator does not return a result that the caller requests.
     #[error("the operator gives no {name}; it gives {results} result{}", plural(*.results))]
     NoSuchResult {
         /// The result: "values", "indices" or "status".
@@ -454,7 +454,7 @@ Operator {
     OutputCount {
         /// The operator.
         operator: String,
-        /// How many it gives, with the noun: "1 output", "1 or 2 outputs".
+        /// How many it returns, with the noun: "1 output", "1 or 2 outputs".
         expected: &'static str,
         /// How many are requested.
         actual: usize,
@@ -584,7 +584,7 @@ Device {
     DeviceLost {
         /// The device.
         device: String,
-        /// The reason that the driver gives.
+        /// The reason that the driver reports.
         reason: String,
     },
     /// The device or its driver reported an error that the caller did not cause.

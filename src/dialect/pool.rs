@@ -19,7 +19,7 @@ pub enum AutoPad {
     /// The padding that gives ceil(size / stride) windows. If its total is odd, the end gets one
     /// more.
     SameUpper,
-    /// The padding that gives ceil(size / stride) windows. If its total is odd, the begin gets one
+    /// The padding that gives ceil(size / stride) windows. If its total is odd, the beginning gets one
     /// more.
     SameLower,
     /// No padding.

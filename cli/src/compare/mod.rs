@@ -107,7 +107,7 @@ enum Choice {
     ScatterMin(ScatterMax),
 }
 
-/// An operator, and where it is run.
+/// An operator, and the devices that run it.
 #[derive(Args)]
 struct Run<O: Operation> {
     #[command(flatten)]

@@ -14,7 +14,7 @@ fn mapped() -> MutexGuard<'static, BTreeMap<Identity, usize>> {
     MAPPED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The device and the number of a file; `None` where the system has no such numbers.
+/// The device and the number of a file; `None` if the system has no such numbers.
 #[cfg(unix)]
 pub(super) fn identity(file: &Metadata) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt;

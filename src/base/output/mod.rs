@@ -356,7 +356,7 @@ fn replace(target: &Path, mut temporary: Temporary, check: Check<'_>) -> io::Res
             use std::os::unix::fs::{MetadataExt, fchown};
             let new = file.metadata()?;
             if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-                // Only the superuser may give files away. A user may give them to a group of theirs.
+                // Only the superuser may change the owner. A user may set one of their own groups.
                 let _ = fchown(file, Some(old.uid()), Some(old.gid()))
                     .or_else(|_| fchown(file, None, Some(old.gid())));
             }
