@@ -112,8 +112,8 @@ pub enum Rounding {
     Floor,
     /// It is kept, even if it is entirely in the padding. oneDNN Graph, OpenVINO.
     Ceil,
-    /// It is kept, unless it starts after the last element and the padding before the first. ONNX,
-    /// PyTorch, OpenVINO 14.
+    /// It is kept, unless it starts after the last element, in the padding at the end. ONNX, PyTorch,
+    /// OpenVINO 14.
     CeilTorch,
 }
 
