@@ -1,5 +1,5 @@
-//! What the host does around the work: planning, recording, compiling, copying. What the work
-//! itself takes is `wgmax bench`'s to say.
+//! The host's part of the work: planning, recording, compiling, copying. `wgmax bench` measures the
+//! operators.
 //!
 //!     cargo bench --bench host
 
@@ -24,7 +24,7 @@ fn operators() -> wgmax::Result<Vec<(Operator, Vec<TensorDesc>)>> {
     ])
 }
 
-/// wgpu's own objects, so that devices of wgmax can be made anew from them.
+/// wgpu's own objects, from which devices of wgmax can be made again.
 fn opened() -> anyhow::Result<(wgpu::Device, wgpu::Queue)> {
     let adapter = wgmax::adapter("gpu")?;
     let descriptor =
@@ -44,7 +44,7 @@ fn planning(criterion: &mut Criterion) {
     }
 }
 
-/// The same buffers again and again, as a program does that has a frame to draw.
+/// The same buffers again and again, as in a program that draws frames.
 fn recording(criterion: &mut Criterion) {
     let (gpu, queue) = opened().unwrap();
     let device = Device::from_wgpu(&gpu, &queue).unwrap();
@@ -76,7 +76,7 @@ fn recording(criterion: &mut Criterion) {
     }
 }
 
-/// With no pipeline of wgmax's there; the driver may have kept what it compiled.
+/// Without pipelines of wgmax; the driver may have cached what it compiled.
 fn compiling(criterion: &mut Criterion) {
     let (gpu, queue) = opened().unwrap();
     let mut group = criterion.benchmark_group("prepare");

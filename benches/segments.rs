@@ -1,5 +1,5 @@
-//! What SegmentMax costs for each byte that it has to read and write, as segments get
-//! uneven: as a ratio to segments of 1000 rows in the same run.
+//! The cost of SegmentMax for each byte that it must read and write, for uneven segments: as a
+//! ratio to segments of 1000 rows in the same run.
 //!
 //!     cargo bench --bench segments
 
@@ -22,7 +22,7 @@ const KINDS: [Kind; 6] = [
     ("1 row each", |rows, _| of_size(rows, |_| 1)),
 ];
 
-/// Segments of the sizes that `size` gives, one after the other.
+/// Successive segments with the sizes that `size` returns.
 fn of_size(rows: usize, size: fn(usize) -> usize) -> (Vec<i32>, i64) {
     let mut ids = Vec::with_capacity(rows);
     let mut id = 0;

@@ -1,4 +1,4 @@
-//! What a pooling costs as its window grows, as a ratio to k = 3 in the same run.
+//! The cost of a pooling as its window grows, as a ratio to k = 3 in the same run.
 //!
 //!     cargo bench --bench window
 
@@ -8,7 +8,7 @@ use wgmax::operator::{Layout, MaxPool, Padding};
 use wgmax::{Device, Tensor};
 
 const WINDOWS: [usize; 13] = [2, 3, 4, 5, 7, 9, 13, 17, 24, 31, 40, 47, 63];
-/// Each window is run in turn, so often, so that a slow moment hits all of them alike.
+/// Windows run in turn, this many times, so that a slow moment affects all of them alike.
 const ROUNDS: usize = 15;
 
 fn main() -> anyhow::Result<()> {

@@ -1,5 +1,5 @@
-//! Three operators, one submit: the images of an album are pooled, reduced to one number a
-//! channel, and grouped. Nothing comes back from the device in between.
+//! Three operators, one submit: the images of an album are pooled, reduced to one number for each
+//! channel, and grouped. No tensor returns from the device in between.
 //!
 //!     cargo run --release --example chain
 
@@ -8,7 +8,7 @@ use wgmax::operator::{MaxPool, ReduceMax, SegmentMax};
 use wgmax::{Device, Tensor};
 
 fn main() -> anyhow::Result<()> {
-    // Eight images of three channels; the third and the fourth one belong together, and so on.
+    // Eight images of three channels. The third and the fourth belong together, and so on.
     let (images, channels, height, width) = (8, 3, 120, 160);
     let pixels: Vec<u8> = (0..images * channels * height * width)
         .map(|i: usize| (i.wrapping_mul(2_654_435_761) >> 12) as u8)
@@ -31,7 +31,7 @@ fn main() -> anyhow::Result<()> {
         result[0].download()
     };
 
-    // Any adapter, so that there is something to compare with the CPU.
+    // Any adapter, so that the CPU is compared with a GPU.
     let device = Device::gpu().or_else(|_| Device::auto())?;
     let (found, expected) = (on(&device)?, on(&Device::cpu())?);
     println!("on {}", device.info());

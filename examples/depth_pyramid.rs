@@ -1,5 +1,5 @@
-//! A pyramid of the largest depths, as culling needs it: a texture holds the depths of a picture,
-//! and each of its mip levels becomes the maximum of the texels of the level above.
+//! A pyramid of the largest depths, for culling: a texture holds the depths of a picture, and each
+//! of its mip levels becomes the maximum of the texels of the level above.
 //!
 //!     cargo run --release --example depth_pyramid
 
@@ -17,7 +17,7 @@ fn main() -> anyhow::Result<()> {
 }
 
 async fn run() -> anyhow::Result<()> {
-    // The program's own device, texture, and what it has drawn.
+    // The program's own device, texture, and drawing.
     let instance =
         wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let adapter = instance.request_adapter(&Default::default()).await?;
@@ -38,7 +38,7 @@ async fn run() -> anyhow::Result<()> {
     let rows = wgpu::TexelCopyBufferLayout { bytes_per_row: Some(4 * WIDTH), ..Default::default() };
     queue.write_texture(depth.as_image_copy(), bytemuck::cast_slice(&drawn), rows, size);
 
-    // Once: a pooling for each level, from the level above, and all of them as one.
+    // Once: a pooling for each level, from the level above, all prepared as one.
     let wgmax = Device::from_wgpu(&device, &queue)?;
     let level = |number| TextureRange::mip_level(&depth, number);
     let view = |number| texture_view(FORMAT, level(number).size);
@@ -69,8 +69,8 @@ async fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Windows of two texels, side by side. For an odd number of texels, which the next level rounds
-/// down, windows have three and overlap, so that each texel is in one.
+/// Windows of two texels, side by side. If the number of texels is odd, the next level rounds it
+/// down; then windows have three texels and overlap, so that each texel is in one.
 fn half(size: wgpu::Extent3d) -> MaxPool {
     let sizes = [size.height, size.width].map(|size| size as usize);
     let kernel = sizes.map(|size| if size == 1 { 1 } else { 2 + size % 2 });
@@ -83,7 +83,7 @@ fn picture() -> Vec<f32> {
     (0..WIDTH * HEIGHT).map(depth).collect()
 }
 
-/// Reads a mip level back, by a buffer whose rows are as far apart as the view says.
+/// Reads a mip level back, by a buffer whose rows have the pitch of the view.
 fn read(
     device: &wgpu::Device,
     queue: &wgpu::Queue,

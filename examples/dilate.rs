@@ -1,9 +1,9 @@
-//! Dilates a picture: every point becomes the brightest of the 31 x 31 around it.
-//! That is MaxPool with stride 1 and as much padding as keeps the size.
+//! Dilates a picture: every point becomes the brightest of the 31 x 31 around it. This is MaxPool
+//! with stride 1 and padding that keeps the size.
 //!
 //!     cargo run --release --example dilate [FOLDER]
 //!
-//! Both pictures are written to the folder, or to the system's for temporary files.
+//! Both pictures are written to the folder, or to the system's folder for temporary files.
 
 use std::f32::consts::TAU;
 use std::path::PathBuf;
@@ -20,12 +20,12 @@ const WINDOW: usize = 31;
 fn main() -> anyhow::Result<()> {
     let folder = std::env::args_os().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
     let picture = draw();
-    // In the order of memory: rows, columns, and the three colours as channels.
+    // In memory order: rows, columns, and the three colours as channels.
     let shape = [1, HEIGHT as usize, WIDTH as usize, 3];
     let input = Tensor::from_slice(shape, picture.as_raw())?;
 
     let dilation = MaxPool::new([WINDOW, WINDOW]).padding(Padding::SameUpper).layout(Layout::Nxc);
-    // Any adapter, so that there is something to compare with the CPU.
+    // Any adapter, so that the CPU is compared with a GPU.
     let device = Device::gpu().or_else(|_| Device::auto())?;
     let cpu = Device::cpu();
     let [result] = dilation.run(&device, &input)?.exactly()?;
@@ -46,7 +46,7 @@ fn main() -> anyhow::Result<()> {
 /// Thin curves and strokes on a dark ground.
 fn draw() -> RgbImage {
     let mut picture = RgbImage::from_pixel(WIDTH, HEIGHT, Rgb([12, 14, 26]));
-    // A rose of ten leaves, its colour going round with the angle.
+    // A rose of ten leaves, whose colour turns with the angle.
     line(&mut picture, 4000, |t| {
         let angle = 2.0 * TAU * t;
         let r = 130.0 * (2.5 * angle).cos();
@@ -64,7 +64,7 @@ fn draw() -> RgbImage {
         let (sin, cos) = (TAU * 5.0 * t).sin_cos();
         (490.0 + 110.0 * t * cos, 240.0 + 110.0 * t * sin, hue(1.0 - t))
     });
-    // M, A, X: each a single stroke of the pen, or two, on a grid of 4 x 6.
+    // M, A, X: each of one or two strokes of the pen, on a grid of 4 x 6.
     let letters: [&[&[(f32, f32)]]; 3] = [
         &[&[(0.0, 6.0), (0.0, 0.0), (2.0, 3.0), (4.0, 0.0), (4.0, 6.0)]],
         &[&[(0.0, 6.0), (2.0, 0.0), (4.0, 6.0)], &[(0.7, 4.0), (3.3, 4.0)]],
@@ -85,7 +85,7 @@ fn draw() -> RgbImage {
     picture
 }
 
-/// A curve as so many points: where it is at each time from 0 to 1, and its colour there.
+/// A curve as so many points: `curve` returns the place and the colour at each time from 0 to 1.
 fn line(picture: &mut RgbImage, points: u32, curve: impl Fn(f32) -> (f32, f32, Rgb<u8>)) {
     for point in 0..=points {
         let (x, y, colour) = curve(point as f32 / points as f32);

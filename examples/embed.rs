@@ -1,6 +1,6 @@
-//! wgmax as a part of another wgpu program: the program has a device, buffers and
-//! an encoder of its own; it fills a buffer with a shader of its own, lets wgmax record
-//! a MaxPool and a ReduceMax after it, submits once and reads the result once.
+//! wgmax as a part of another wgpu program: the program has its own device, buffers and encoder. It
+//! fills a buffer with its own shader, lets wgmax record a MaxPool and a ReduceMax after it,
+//! submits once and reads the result once.
 //!
 //!     cargo run --release --example embed
 
@@ -55,7 +55,7 @@ async fn run() -> anyhow::Result<()> {
     let result_buffer = buffer("rows", back, storage);
     let staging = buffer("staging", front + back, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
 
-    // Each frame: one encoder for all of it, one submit.
+    // Each frame: one encoder and one submit.
     let mut encoder = device.create_command_encoder(&Default::default());
     draw(&device, &mut encoder, &picture_buffer);
     pool.record(&mut encoder).input(&picture_buffer).output(&pooled_buffer).finish()?;
@@ -68,7 +68,7 @@ async fn run() -> anyhow::Result<()> {
     device.poll(wgpu::PollType::wait_indefinitely())?;
     let bytes = staging.get_mapped_range(..).context("mapping")?.to_vec();
 
-    // The same on the CPU, from the very picture that the shader drew.
+    // The same on the CPU, from the picture that the shader drew.
     let cpu = Device::cpu();
     let tensor = |desc: &TensorDesc, begin: u64| {
         let bytes = &bytes[begin as usize..][..desc.byte_len()];

@@ -1,5 +1,5 @@
-//! The brightest texel of a picture, as automatic exposure wants it each frame: the maximum of each
-//! channel of an RGBA16F texture, into a buffer for the program's own shaders.
+//! The brightest texel of a picture, for automatic exposure in each frame: the maximum of each
+//! channel of an RGBA16F texture, written to a buffer for the program's own shaders.
 //!
 //!     cargo run --release --example exposure
 
@@ -33,8 +33,8 @@ async fn run() -> anyhow::Result<()> {
         view_formats: &[],
     });
 
-    // Once: the colours of all texels, without alpha. The view says where these are in the rows
-    // that the texture is copied to.
+    // Once: the colours of all texels, without alpha. The view has their layout in the rows that
+    // the texture is copied to.
     let wgmax = Device::from_wgpu(&device, &queue)?;
     let colours = texture_view(FORMAT, SIZE)?.slice(3, 0..3)?;
     let brightest = ReduceMax::new().axes([0, 1, 2]).keep_dims(false);

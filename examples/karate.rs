@@ -1,11 +1,12 @@
-//! Who is the most of everything among one's friends? Zachary's karate club: 34 members, 78
-//! friendships. Each member's features are sent to all friends, and SegmentMax takes the
-//! largest of what each one gets, as a graph network does that aggregates by the maximum.
+//! Compares each member of Zachary's karate club (34 members, 78 friendships) with their friends.
+//! Each member's features are sent to all friends, and SegmentMax takes the largest that each one
+//! gets, as a graph network does that aggregates by the maximum.
 //!
 //!     cargo run --release --example karate
 //!
-//! Once the messages come in the order of the friendships, each with the number of the member
-//! who gets it; once they are ordered by that number, and offsets tell where each one's begin.
+//! The first time messages come in the order of the friendships, each with the number of the member
+//! who gets it. The second time they are sorted by that number, and offsets say where each member's
+//! messages begin.
 
 use wgmax::operator::SegmentMax;
 use wgmax::{Device, ElementType, Run, Tensor, compare};
@@ -54,7 +55,7 @@ const FRIENDS: [&[usize]; MEMBERS] = [
     &[],
 ];
 
-/// What is known of each member, and the digits to show of it: see [`features`].
+/// The features of each member, and the digits to print: see [`features`].
 const FEATURES: [(&str, usize); 4] =
     [("friends", 0), ("triangles", 0), ("clustering", 2), ("closeness", 2)];
 
@@ -75,7 +76,7 @@ fn main() -> anyhow::Result<()> {
     let unsorted = SegmentMax::unsorted().num_segments(MEMBERS);
     let [largest, whose] = aggregate(&devices, unsorted, &messages, &features, &numbers)?;
 
-    // Sorting is stable, so that of equal friends the same one comes first.
+    // Sorting is stable, so equal friends keep their order.
     let mut ordered = messages;
     ordered.sort_by_key(|&[_, to]| to);
     let start = |member: usize| ordered.partition_point(|&[_, to]| to < member) as i64;
@@ -117,7 +118,7 @@ fn aggregate(
         let what = format!("{}, {} -> {}", sent.desc(), receivers.desc(), result.desc());
         equal(&what, result, &expected)?;
     }
-    // A row is a message. Everyone has a friend, so there is always one.
+    // A row is a message. Everyone has a friend, so each segment has rows.
     let rows = results[1].as_slice::<i32>()?;
     let senders: Vec<i32> = rows.iter().map(|&row| messages[row as usize][0] as i32).collect();
     Ok([results[0].clone(), Tensor::from_slice(results[1].shape(), &senders)?])
@@ -130,8 +131,8 @@ fn equal(what: &str, a: &Tensor, b: &Tensor) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// For each member: the friends, the pairs of them who are friends too, the share of these in all
-/// pairs, and how near everyone else is, 1 if all are friends.
+/// For each member: the number of friends, the pairs of them who are friends too, the fraction of
+/// these in all pairs, and the closeness to everyone else, 1 if all are friends.
 fn features(messages: &[[usize; 2]]) -> Vec<[f32; FEATURES.len()]> {
     let mut know = [[false; MEMBERS]; MEMBERS];
     for &[from, to] in messages {
@@ -152,7 +153,7 @@ fn features(messages: &[[usize; 2]]) -> Vec<[f32; FEATURES.len()]> {
         .collect()
 }
 
-/// The sum of the distances from a member to all others, who all can be reached.
+/// The sum of the distances from a member to all others, all of whom are reachable.
 fn distances(know: &[[bool; MEMBERS]; MEMBERS], member: usize) -> usize {
     let mut reached = [false; MEMBERS];
     reached[member] = true;

@@ -1,5 +1,5 @@
-//! Two reductions on the best device there is, the second fed by the first
-//! without coming back to the host; then the same on the CPU, compared.
+//! Two reductions on the best available device. The second takes the result of the first, without a
+//! copy to the host. Then the same on the CPU, compared.
 //!
 //!     cargo run --release --example reduce_max
 

@@ -1,7 +1,7 @@
 //! A small network learns to read digits, once on a GPU and once on the CPU. In the end the weights
-//! are equal in every bit: MaxPool, ReduceMax and their gradients are, and all other arithmetic is
-//! done by this program on the host, in a fixed order. Its `exp` and `ln` are those of the system, so
-//! that another machine may give other weights, but both times the same.
+//! are equal in every bit: MaxPool, ReduceMax and their gradients are exact, and this program does all
+//! other arithmetic on the host, in a fixed order. Its `exp` and `ln` are those of the system, so another
+//! machine may have other weights, but equal ones on both devices.
 //!
 //!     cargo run --release --example train
 
@@ -44,7 +44,7 @@ impl Random {
     }
 }
 
-/// Digits somewhere in noisy images, and which they are.
+/// Digits at random places in noisy images, and their labels.
 fn images(random: &mut Random) -> (Vec<f32>, Vec<usize>) {
     let mut pixels: Vec<f32> = (0..BATCH * SIDE * SIDE).map(|_| random.next() * 0.4).collect();
     let labels: Vec<usize> = (0..BATCH).map(|image| image % DIGITS).collect();

@@ -1,5 +1,5 @@
-//! What the other packages of this project need of the library and users do not. It may change in
-//! any version: those packages depend on exactly this one.
+//! What only the other packages of this project use. Any version may change it: those packages
+//! depend on exactly this one.
 
 pub use crate::tensor::compare::{each_difference, element_texts};
 pub use crate::tensor::memory::{collected, push, repeated, reserved};
@@ -29,7 +29,7 @@ pub fn has_variant(kernel: &Kernel, element_type: ElementType, flags: u8) -> boo
     (kernel.has)(element_type, flags)
 }
 
-/// The variant of its kernel that a shader is, as flags.
+/// The flags of a shader's variant.
 pub fn variant(shader: &Shader) -> u8 {
     shader.flags
 }
@@ -39,7 +39,7 @@ pub fn input_views(plan: &Plan) -> impl Iterator<Item = Cow<'_, View>> {
     plan.views()
 }
 
-/// A tensor whose bytes, which are zero before, `fill` writes.
+/// A tensor whose bytes `fill` writes; they are zero before.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).

@@ -30,7 +30,7 @@
 //! | feature | by default | what it adds |
 //! | --- | --- | --- |
 //! | `cpu` | yes | [`Device::cpu`], and work on the host on all cores |
-//! | `vulkan`, `metal`, `dx12`, `gles`, `webgpu` | yes | wgpu's backends; each is used where the system has it |
+//! | `vulkan`, `metal`, `dx12`, `gles`, `webgpu` | yes | wgpu's backends; each is used if the system has it |
 //! | `io` | | the module `io`: readers and writers of npy, npz, safetensors, ONNX and golden cases |
 //! | `pipeline-cache` | | compiled pipelines in files: `DeviceOptions::pipeline_cache` |
 //! | `ndarray` | | conversions from and to ndarray's arrays: `Tensor::from_ndarray` |

@@ -22,7 +22,7 @@ pub struct Attributes {
     /// Order of the axes; by default ncx, or that of a picture
     #[arg(long, value_enum)]
     layout: Option<Layout>,
-    /// How NaN counts
+    /// How NaN is handled
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
     #[command(flatten)]

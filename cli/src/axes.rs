@@ -1,4 +1,4 @@
-//! The axes that a pooling takes: those of the input, or of the picture that it is.
+//! The axes of a pooling: those of the input, or of a picture.
 
 use wgmax::operator::Layout;
 use wgmax::{Result, Tensor, TensorDesc};
@@ -7,7 +7,7 @@ use wgmax::{Result, Tensor, TensorDesc};
 #[derive(Clone, Copy)]
 pub struct Axes {
     pub layout: Layout,
-    /// How many axes of size 1 are put before those of the input.
+    /// How many axes of size 1 are added before those of the input.
     added: usize,
 }
 
@@ -24,7 +24,7 @@ impl Axes {
         }
     }
 
-    /// The number of axes with windows, of so many numbers given. One number stands for all axes that
+    /// The number of axes with windows, given so many numbers. One number stands for all axes that
     /// the input has.
     pub fn windows(layout: Option<Layout>, numbers: usize, rank: usize, is_picture: bool) -> usize {
         match numbers {
@@ -34,14 +34,14 @@ impl Axes {
         }
     }
 
-    /// What is pooled.
+    /// The tensor that is pooled.
     pub fn pooled(self, input: &TensorDesc) -> Result<TensorDesc> {
         let shape = [&vec![1; self.added], input.shape()].concat();
         TensorDesc::new(input.element_type(), shape)
     }
 
-    /// The axis of what is pooled, for an axis of an input of this rank. Axes that are out of range
-    /// stay so.
+    /// The axis of the pooled tensor, for an axis of an input of this rank. Axes that are out of
+    /// range remain out of range.
     pub fn pooled_axis(self, axis: i64, rank: usize) -> i64 {
         let added = self.added as i64;
         match axis {
@@ -51,7 +51,7 @@ impl Axes {
         }
     }
 
-    /// What was pooled, or a result, with the rank of the input again.
+    /// The pooled tensor, or a result, with the rank of the input again.
     pub fn own(self, pooled: &Tensor) -> Result<Tensor> {
         match self.added {
             0 => Ok(pooled.clone()),
@@ -79,8 +79,8 @@ impl Axes {
         }
     }
 
-    /// Whether a picture that is pooled has rather its channels first: it would have more channels
-    /// than pictures do.
+    /// Whether the channels of a pooled picture seem to come first: otherwise it would have more
+    /// channels than pictures have.
     pub fn looks_channels_first(self, pooled: &TensorDesc) -> bool {
         let shape = pooled.shape();
         self.added == 1 && shape[3] > 4

@@ -7,7 +7,7 @@ use wgmax::{Error, Tensor, TensorDesc};
 
 use super::source::Source;
 
-/// Whether an operator is computed or its gradient. A command that includes this has an argument
+/// Whether an operator or its gradient is computed. A command that includes this has an argument
 /// `indices` too.
 #[derive(Args)]
 pub struct Backward {
@@ -28,8 +28,8 @@ impl Backward {
         inputs.iter().copied().chain(self.backward.as_deref()).collect()
     }
 
-    /// The operator and its inputs, or its gradient and the inputs of that. `own` gives the gradient
-    /// the axes that the operator has.
+    /// The operator and its inputs, or its gradient and that one's inputs. `own` adds the axes of
+    /// the operator to the gradient.
     pub fn apply(
         &self,
         operator: Operator,
@@ -65,7 +65,7 @@ impl Backward {
     }
 }
 
-/// The gradient of one of the operators of commands, if it has one for such inputs.
+/// The gradient of a command's operator, if it has one for such inputs.
 pub fn of(operator: Operator, inputs: &[&TensorDesc]) -> wgmax::Result<Operator> {
     let backward = operator.backward().expect("each of these has a gradient");
     backward.infer(inputs)?;

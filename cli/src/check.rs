@@ -90,7 +90,7 @@ impl Record<'_> {
             "{}: {pass} passed, {fail} failed, {error} in error, {unsupported} unsupported",
             self.device
         )?;
-        // Folders may turn out to hold no case at all.
+        // It is possible that no folder has a case.
         let found = pass + fail + error + unsupported;
         Ok(if fail + error == 0 && found > 0 { Outcome::Good } else { Outcome::Bad })
     }

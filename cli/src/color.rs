@@ -46,7 +46,7 @@ pub fn stderr() -> bool {
     AutoStream::choice(&io::stderr()) != ColorChoice::Never
 }
 
-/// The text of a verdict on standard output: green or red, if it is one.
+/// The text of a verdict on standard output: green or red, if it is such a verdict.
 pub fn verdict(text: &str, good: Option<bool>) -> String {
     let color = if good == Some(true) { AnsiColor::Green } else { AnsiColor::Red };
     styled(text, Style::new().fg_color(Some(color.into())), good.is_some() && stdout())

@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
          groups: workgroups in each dimension; binding, buffer: maximum bytes"
     )?;
     if adapters.is_empty() {
-        // Not a part of the list.
+        // This is not part of the list.
         output::note(NO_ADAPTER);
     }
     Ok(Outcome::Good)

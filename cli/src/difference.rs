@@ -1,18 +1,18 @@
-//! Where two tensors differ, as a table.
+//! The differences of two tensors, as a table.
 
 use wgmax::Comparison;
 
 use super::table::{self, Table};
 
-/// The report as the library prints it or, where that is too wide, with a table that fits. Its
-/// lines begin after `indent` columns.
+/// The report as the library prints it or, if that is too wide, with a table that fits. Its lines
+/// begin after `indent` columns.
 pub fn text(report: &Comparison, indent: usize) -> String {
     in_columns(report, table::width().saturating_sub(indent))
 }
 
 fn in_columns(report: &Comparison, width: usize) -> String {
     let text = report.to_string();
-    // The first line may follow other text, and is no part of a table.
+    // The first line may follow other text, and is not part of a table.
     if text.lines().skip(1).all(|line| line.chars().count() <= width) {
         return text;
     }

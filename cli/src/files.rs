@@ -5,7 +5,7 @@ use wgmax::{ElementType, Error, Result, Tensor};
 
 use super::picture::{self, Format};
 
-/// What the arguments of inputs take.
+/// The formats that arguments of inputs accept.
 pub const PICTURES: &str = "FILE.png, FILE.pgm, FILE.ppm";
 
 /// Reads as [`wgmax::io::read_as`] does, or a picture: by the extension of a file, by the content
@@ -50,7 +50,7 @@ pub fn write(tensors: &[(&str, &Tensor)], force: bool) -> Result<()> {
     let (mut pictures, mut others) = (Vec::new(), Vec::new());
     for &(spec, tensor) in tensors {
         match Format::of(spec) {
-            // Only one of several results has elements that a picture can hold.
+            // Of several results, only one has elements that a picture can hold.
             Some(format) => pictures.push(picture::stage(spec, format, tensor)?),
             None => others.push((spec, tensor)),
         }

@@ -1,7 +1,7 @@
 //! The signals that end the command: SIGINT (Ctrl-C), SIGTERM and SIGHUP.
 //!
-//! At a signal, temporary files are removed, and the command ends. A command that can report what
-//! it has done so far holds a [`Polling`] and asks [`requested`] from time to time. It then returns
+//! At a signal, temporary files are removed, and the command ends. A command that can report
+//! partial results holds a [`Polling`] and calls [`requested`] from time to time. It then returns
 //! [`Outcome::CutOff`](crate::Outcome::CutOff). A second signal ends it at once.
 
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -18,7 +18,7 @@ static STATE: Mutex<State> = Mutex::new(State { polling: 0, note: None });
 struct State {
     /// How many [`Polling`]s there are.
     polling: usize,
-    /// The thread that says what the first signal does.
+    /// The thread that reports the first signal.
     note: Option<JoinHandle<()>>,
 }
 
@@ -33,8 +33,8 @@ pub fn prepare() {
     }
 }
 
-/// While it exists, the first signal does not end the command. Ask [`requested`] once more after it
-/// is dropped: a signal that it has kept from ending the command is known then.
+/// While it exists, the first signal does not end the command. Call [`requested`] once more after
+/// it is dropped: a signal that did not end the command may have come just before.
 pub struct Polling(());
 
 impl Polling {
@@ -55,8 +55,8 @@ pub fn requested() -> bool {
     SIGNAL.load(Ordering::SeqCst) > 0
 }
 
-/// The exit status of a command that a signal has cut off, as shells have it: 130 for Ctrl-C. Waits
-/// until it has been said that the command stops.
+/// The exit status of a command that a signal has cut off, as in shells: 130 for Ctrl-C. Waits
+/// until the message that the command stops has been printed.
 pub fn status() -> u8 {
     let note = state().note.take();
     if let Some(note) = note {
@@ -76,8 +76,8 @@ fn arrived(signal: u8) -> bool {
         let mut state = state();
         let first = SIGNAL.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
         if first && state.polling > 0 {
-            // In a thread of its own: stderr may be a pipe that nobody reads, and a second signal
-            // must end the command also then.
+            // In its own thread: stderr may be a pipe that nobody reads, and a second signal must
+            // end the command even then.
             state.note = std::thread::Builder::new().name("note".into()).spawn(note).ok();
             return false;
         }
@@ -99,7 +99,8 @@ mod platform {
         std::thread::Builder::new().name("signals".into()).spawn(move || {
             for signal in signals.forever() {
                 if arrived(signal as u8) {
-                    // As without a handler, so that a shell sees what has ended the command.
+                    // As without a handler, so that a shell sees which signal has ended the
+                    // command.
                     let _ = emulate_default_handler(signal);
                 }
             }
@@ -107,8 +108,8 @@ mod platform {
         Ok(())
     }
 
-    /// The signals that the command's parent has told it to ignore, as a mask. `nohup` does so, and
-    /// shells for commands in the background. Known on Linux only.
+    /// The signals that the command's parent has set to be ignored, as a mask. `nohup` does this,
+    /// and shells do for commands in the background. Known on Linux only.
     fn ignored() -> u64 {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -118,7 +119,7 @@ mod platform {
 
 #[cfg(not(unix))]
 mod platform {
-    /// Ctrl-C is the signal 2 elsewhere.
+    /// Elsewhere the signal 2 is Ctrl-C.
     const INTERRUPT: u8 = 2;
 
     pub fn handle(arrived: fn(u8) -> bool) -> Result<(), ctrlc::Error> {

@@ -1,5 +1,5 @@
-//! What the command shares with `wgmax-lab`, which measures with the same items. It is for no one
-//! else, and changes without notice.
+//! Code that the command shares with `wgmax-lab`, which measures the same items. Nothing else
+//! should use it: it changes without notice.
 
 #![allow(missing_docs, clippy::new_without_default, reason = "it is for no one else")]
 

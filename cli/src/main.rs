@@ -150,7 +150,7 @@ fn main() -> ExitCode {
             };
         }
         Err(error) => {
-            // clap has a page of help for this, and no message.
+            // clap prints a page of help for this instead of a message.
             let message = match error.kind() {
                 ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                     "a subcommand or an argument is missing".to_string()
@@ -213,7 +213,7 @@ fn main() -> ExitCode {
 
 /// libwayland, which GPU drivers load, prints an error on stderr if this variable is not set to a
 /// path. A process with threads cannot safely set it for itself, so it starts itself again with the
-/// variable: no socket is found at its path, as without it.
+/// variable: its path has no socket, which has the same effect as no path.
 #[cfg(target_os = "linux")]
 fn silence_wayland() {
     use std::os::unix::process::CommandExt;
@@ -225,7 +225,7 @@ fn silence_wayland() {
     let mut arguments = std::env::args_os();
     if let (Ok(program), Some(name)) = (std::env::current_exe(), arguments.next()) {
         let mut again = std::process::Command::new(program);
-        // It returns only if that fails; then the error is printed.
+        // If that fails, it returns, and libwayland prints its error.
         let _ = again.arg0(name).args(arguments).env(NAME, "/nonexistent").exec();
     }
 }
@@ -267,8 +267,8 @@ fn chain(error: &anyhow::Error) -> String {
     })
 }
 
-/// Clap's message without its usage text, and without the advice to make a value of an option that
-/// is not known: no file is called so.
+/// Clap's message without its usage text, and without the advice to pass an unknown option as a
+/// value: no file has such a name.
 fn one_line(message: &str) -> String {
     let mut parts: Vec<&str> = message.split("\n\n").map(str::trim).collect();
     let is_value = |part: &str| part.starts_with("tip: to pass '-");
@@ -311,7 +311,7 @@ mod tests {
         examples(&command, &mut found);
         assert!(found.len() > 20, "{found:?}");
         for example in found {
-            // Redirections are the shell's.
+            // The shell handles redirections.
             let words = example.split_whitespace().take_while(|word| !matches!(*word, "<" | ">"));
             if let Err(error) = Cli::try_parse_from(words) {
                 panic!("{example}: {error}");

@@ -1,4 +1,4 @@
-//! What the commands of operators have in common: `wgmax max-pool` and its like.
+//! Code that the commands of operators share, such as `wgmax max-pool`.
 
 use clap::Args;
 use wgmax::operator::Operator;
@@ -12,9 +12,9 @@ use super::output::{self, Output};
 use super::source::Source;
 use super::targets::Targets;
 
-/// An operator with its inputs, or its gradient with those of that, as arguments name them.
+/// An operator with its inputs, or its gradient with that one's inputs, from the arguments.
 pub trait Operation: Args {
-    /// What the help of the command ends with.
+    /// The end of the command's help.
     const EXAMPLES: &str;
     /// What `--indices` writes.
     const INDICES: &str;
@@ -30,11 +30,11 @@ pub trait Operation: Args {
         error
     }
 
-    /// Says on stderr what the results may not show.
+    /// Warns on stderr about conditions that the results may not show.
     fn remark(&self, read: &Read, results: &[Tensor]) -> anyhow::Result<()>;
 }
 
-/// The attributes and the input of an operator that has one, or those of its gradient.
+/// The attributes and the input of an operator with one input, or those of its gradient.
 #[derive(Args)]
 pub struct OneInput<A: Args> {
     #[command(flatten)]
@@ -45,7 +45,7 @@ pub struct OneInput<A: Args> {
     pub backward: Backward,
 }
 
-/// What an operator is run on.
+/// The input of an operator.
 pub struct Read {
     pub operator: Operator,
     pub inputs: Vec<Tensor>,
@@ -83,7 +83,7 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Refuses files that cannot be written, before anything is read.
+    /// Refuses files that cannot be written, before any file is read.
     pub fn check(&self, inputs: &[&str], indices: Option<&str>) -> anyhow::Result<()> {
         Targets::default()
             .tensor("--output ", self.output.as_deref())?

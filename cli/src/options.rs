@@ -19,7 +19,7 @@ pub fn element_type(name: &str) -> Result<ElementType, String> {
     })
 }
 
-/// A power of two in a range, such as the library's limits have.
+/// A power of two in a range, for limits of the library.
 pub fn power_of_two<const MIN: u64, const MAX: u64>(text: &str) -> Result<u64, String> {
     let valid = |size: &u64| size.is_power_of_two() && (MIN..=MAX).contains(size);
     let size = text.parse().ok().filter(valid);
@@ -49,7 +49,7 @@ impl On {
     }
 }
 
-/// The name of a device, in lower case where it is one of ours.
+/// The name of a device, in lower case if it is one of the fixed names.
 pub fn device_name(text: &str) -> Result<String, &'static str> {
     let lower = text.trim().to_ascii_lowercase();
     match &*lower {
@@ -59,7 +59,7 @@ pub fn device_name(text: &str) -> Result<String, &'static str> {
     }
 }
 
-/// How operators are planned. Devices are opened here, so that all commands respect it.
+/// How operators are planned. All commands open devices here, so that they respect it.
 #[derive(Args, Clone)]
 pub struct Planning {
     /// Kind of device that plans are tuned for; the results are the same. By default, that of the
@@ -79,7 +79,7 @@ impl Planning {
         Device::all().into_iter().map(|device| device.map(|device| self.apply(device))).collect()
     }
 
-    /// A device that was opened otherwise.
+    /// Applies the tuning to a device that was opened elsewhere.
     pub fn apply(&self, device: Device) -> Device {
         self.tuning().map_or(device.clone(), |tuning| device.with_tuning(tuning))
     }
@@ -101,7 +101,7 @@ pub enum TuningChoice {
 }
 
 impl TuningChoice {
-    /// The name, as [`Tuning::named`] has it.
+    /// The name that [`Tuning::named`] takes.
     pub fn name(self) -> &'static str {
         Tuning::NAMES[self as usize]
     }
@@ -133,8 +133,8 @@ impl Run {
         Ok(operator.run_with(&device, inputs, options)?.into_vec())
     }
 
-    /// Opens the device. Results do not tell which it was: where `auto` takes the CPU although there
-    /// is an adapter, a remark does.
+    /// Opens the device. Results do not show which it was, so a remark does if `auto` selects the
+    /// CPU although there is an adapter.
     fn open(&self) -> wgmax::Result<Device> {
         let On { device, planning } = &self.on;
         if device != "auto" {
@@ -200,7 +200,7 @@ pub use choices;
 choices! { NanChoice of Nan {
     /// The maximum of a set with a NaN is NaN
     Propagate,
-    /// NaN counts only if the set has nothing else
+    /// NaN counts only if the set has no other element
     Ignore,
 } }
 
@@ -270,7 +270,7 @@ impl FromStr for List {
 }
 
 impl List {
-    /// A number for each of `count`. One alone stands for all of them.
+    /// A number for each of `count`. A single one stands for all of them.
     pub fn each(&self, count: usize) -> Vec<i64> {
         match *self.0 {
             [number] => vec![number; count],
@@ -278,7 +278,7 @@ impl List {
         }
     }
 
-    /// The same as sizes, which are `least` or more, for an option.
+    /// The same as sizes, which are at least `least`, for an option.
     pub fn sizes(&self, option: &str, count: usize, least: i64) -> anyhow::Result<Vec<usize>> {
         let bad = || anyhow::anyhow!("{option} {self}: each number must be {least} or more");
         let size = |&number| usize::try_from(number).ok().filter(|_| number >= least);

@@ -14,7 +14,7 @@ use super::table;
 /// The maximum number of elements of a result that are printed.
 const MAX_PRINTED: usize = 64;
 
-/// Standard output, or standard error where a report has the other. If its reader goes away,
+/// Standard output, or standard error if a report goes to standard output. If its reader closes it,
 /// further output is dropped, so that the command still completes and its exit status is right.
 pub struct Output {
     inner: BufWriter<Box<dyn Write>>,
@@ -27,7 +27,7 @@ impl Output {
         Self::new(Box::new(io::stdout().lock()), "standard output")
     }
 
-    /// Standard error; nothing where that has errors alone.
+    /// Standard error; prints nothing with `--quiet`.
     pub fn stderr() -> Self {
         let to: Box<dyn Write> =
             if is_quiet() { Box::new(io::sink()) } else { Box::new(io::stderr()) };
@@ -38,7 +38,7 @@ impl Output {
         Self { inner: BufWriter::new(to), name, closed: false }
     }
 
-    /// The outcome of a call, and `done` once the reader has gone away. Errors have the name of this.
+    /// The outcome of a call, and `done` if the reader has closed the pipe. Errors have its name.
     fn unless_closed<T>(&mut self, outcome: io::Result<T>, done: T) -> io::Result<T> {
         match outcome {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -69,22 +69,22 @@ impl Write for Output {
     }
 }
 
-/// Writes a text of which the first line, where it is too long, becomes several.
+/// Writes a text. If its first line is too long, it is broken.
 pub fn put(output: &mut Output, text: impl Display) -> io::Result<()> {
     let text = text.to_string();
     let (first, rest) = text.split_at(text.find('\n').unwrap_or(text.len()));
     writeln!(output, "{}{rest}", table::wrapped(first, table::width(), ""))
 }
 
-/// Whether stderr has errors alone.
+/// Whether stderr gets only errors.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Leaves remarks and progress out from now on.
+/// From now on, remarks and progress are not printed.
 pub fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Whether remarks and progress are left out.
+/// Whether remarks and progress are suppressed.
 pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
@@ -107,7 +107,7 @@ pub fn tensor_json(desc: &TensorDesc) -> Value {
     json!({ "type": desc.element_type().name(), "shape": desc.shape() })
 }
 
-/// Prints the type and shape of a tensor, and its elements, one row of the last axis a line.
+/// Prints the type and shape of a tensor, and its elements, one row of the last axis on each line.
 pub fn print(tensor: &Tensor, output: &mut Output) -> anyhow::Result<()> {
     writeln!(output, "{}", tensor.desc())?;
     let values = values(tensor, MAX_PRINTED);
@@ -128,7 +128,7 @@ pub fn print(tensor: &Tensor, output: &mut Output) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes each result to its file, if it has one. Prints the first if it has no file, unless
+/// Writes each result to its file, if it has one. Without a file, the first is printed, unless
 /// another goes to standard output.
 pub fn deliver(
     results: &[Tensor],
@@ -136,7 +136,7 @@ pub fn deliver(
     force: bool,
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    // All files or none, so that maxima and indices are always of the same run.
+    // All files or none, so that maxima and indices always belong to the same run.
     let written: Vec<(&str, &Tensor)> = files
         .iter()
         .zip(results)

@@ -1,5 +1,5 @@
-//! Pictures as tensors: `[H, W]` in gray, `[H, W, C]` otherwise. Samples are those of the file;
-//! where they have neither 8 nor 16 bits, they are expanded to all of the element's.
+//! Pictures as tensors: `[H, W]` in gray, `[H, W, C]` otherwise. Elements are the samples of the
+//! file; if these have neither 8 nor 16 bits, they are expanded to the element's range.
 
 use std::fs;
 use std::io::{Cursor, Write};
@@ -10,8 +10,8 @@ use image::{ColorType, ExtendedColorType, ImageDecoder, ImageEncoder, ImageReade
 use wgmax::io::WholeFile;
 use wgmax::{ElementType, Error, Result, Tensor, TensorDesc};
 
-/// Bytes of samples for a byte of a file, at most: deflate makes 1032 bytes of one, and samples of
-/// one bit become bytes, with a palette of four.
+/// Maximum bytes of samples for a byte of a file: deflate expands one byte to at most 1032, and
+/// samples of one bit become bytes, with a palette of four.
 const MAX_EXPANSION: usize = 32 * 1032;
 
 /// The colours of one to four channels, of 8 and of 16 bits.
@@ -32,7 +32,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of a file, by its extension; `None` if it is no picture's.
+    /// The format of a file, by its extension; `None` if it is not a picture's.
     pub fn of(spec: &str) -> Option<Self> {
         let extension = Path::new(spec).extension()?.to_str()?;
         match extension.to_ascii_lowercase().as_str() {
@@ -53,7 +53,7 @@ pub fn read(path: &str) -> Result<Tensor> {
     parse(path, &bytes)
 }
 
-/// Whether bytes begin as a picture does, be it one that is read here or not.
+/// Whether bytes begin as a picture does, even in a format that is not supported.
 pub fn is_begun(bytes: &[u8]) -> bool {
     image::guess_format(bytes).is_ok()
 }
@@ -69,7 +69,7 @@ pub fn parse(path: &str, bytes: &[u8]) -> Result<Tensor> {
         format: "picture",
         reason: error.to_string(),
     };
-    // What the bytes are decides, not the extension.
+    // The bytes decide, not the extension.
     let length = bytes.len();
     let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(io)?;
     if reader.format().is_none() {
@@ -101,7 +101,7 @@ pub fn parse(path: &str, bytes: &[u8]) -> Result<Tensor> {
     samples.resize(size, 0);
     decoder.read_image(&mut samples).map_err(|e| bad(&e))?;
     if element_type == ElementType::U16 {
-        // Decoders have the order of this machine, tensors have little-endian elements.
+        // Decoders use the byte order of this machine, tensors have little-endian elements.
         for sample in samples.chunks_exact_mut(2) {
             let bytes = u16::from_ne_bytes([sample[0], sample[1]]).to_le_bytes();
             sample.copy_from_slice(&bytes);
@@ -110,10 +110,10 @@ pub fn parse(path: &str, bytes: &[u8]) -> Result<Tensor> {
     Tensor::from_bytes(element_type, desc.shape(), &samples)
 }
 
-/// A picture's file with all its content.
+/// The complete file of a picture.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a tensor that is no picture, or none that the format has;
+/// [`Error::Unsupported`] for a tensor that is not a picture, or not one that the format supports;
 /// [`Error::Io`].
 pub fn stage(path: &str, format: Format, tensor: &Tensor) -> Result<WholeFile> {
     let refuse = |what: &str| Error::Unsupported {
@@ -165,7 +165,7 @@ fn write(
             writeln!(file, "{magic}\n{width} {height}\n{}", if deep { 65535 } else { 255 })?;
             match deep {
                 false => file.write_all(samples),
-                // The format has the high byte first.
+                // The high byte comes first in the format.
                 true => samples.chunks_exact(2).try_for_each(|s| file.write_all(&[s[1], s[0]])),
             }
         }

@@ -35,7 +35,7 @@ impl Lines {
     }
 }
 
-/// A bar on a terminal; elsewhere a line from time to time. Nothing if stderr has errors alone.
+/// A bar on a terminal; elsewhere a line from time to time. Nothing if stderr gets only errors.
 pub enum Display {
     Bar(ProgressBar),
     Lines(Lines),
@@ -43,7 +43,8 @@ pub enum Display {
 }
 
 impl Display {
-    /// The progress of what has a length. The bar, by a template, is not shown yet.
+    /// The progress of work with a known length. `template` is that of the bar, which is not shown
+    /// yet.
     pub fn new(length: Option<u64>, template: &str) -> Self {
         if output::is_quiet() {
             return Self::Nothing;

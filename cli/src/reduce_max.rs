@@ -23,7 +23,7 @@ pub struct Attributes {
     /// Keep each reduced axis as a dimension of 1
     #[arg(long)]
     keep_dims: bool,
-    /// How NaN counts
+    /// How NaN is handled
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
     /// Result of an empty reduction, for floats
@@ -31,7 +31,7 @@ pub struct Attributes {
     empty: EmptyChoice,
     #[command(flatten)]
     index: IndexTypeArgument,
-    /// Select the last of equal elements, not the first, for indices and gradients
+    /// Select the last of equal elements instead of the first, for indices and gradients
     #[arg(long, requires = "positions")]
     last_index: bool,
 }
@@ -52,10 +52,10 @@ pub struct PositionArguments {
     /// Keep each reduced axis as a dimension of 1
     #[arg(long)]
     keep_dims: bool,
-    /// How NaN counts
+    /// How NaN is handled
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
-    /// Select the last of equal elements, not the first
+    /// Select the last of equal elements instead of the first
     #[arg(long)]
     last: bool,
     /// Element type of the positions
@@ -66,8 +66,8 @@ pub struct PositionArguments {
 }
 
 impl Attributes {
-    /// The operator, if the attributes fit the input. `backward`: whether its gradient is computed,
-    /// which chooses one of equal elements, but has no indices.
+    /// The operator, if the attributes fit the input. `backward`: whether its gradient is computed.
+    /// A gradient selects one of equal elements, but has no indices.
     pub fn operator(
         &self,
         extremum: Extremum,

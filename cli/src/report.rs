@@ -20,8 +20,8 @@ pub fn is_standard(path: &Path) -> bool {
 }
 
 impl Report {
-    /// Opens the report, if there shall be one, so that a path that cannot be written to is found before
-    /// any work is done. The library writes files, as it writes tensors.
+    /// Opens the report, if there is one, so that a path that cannot be written to is an error before
+    /// any work is done. The library writes the file, as it writes tensors.
     pub fn create(path: &Option<PathBuf>) -> anyhow::Result<Option<Self>> {
         let Some(path) = path else { return Ok(None) };
         Ok(Some(match is_standard(path) {

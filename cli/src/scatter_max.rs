@@ -34,10 +34,10 @@ pub struct Attributes {
     /// The last axis of INDICES has vectors: places along the first axes of INPUT
     #[arg(long, conflicts_with = "axis")]
     pub vectors: bool,
-    /// Elements of INPUT that get updates do not take part themselves
+    /// Ignore the elements of INPUT that get updates
     #[arg(long)]
     without_data: bool,
-    /// How NaN counts
+    /// How NaN is handled
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
     /// Element type of the positions

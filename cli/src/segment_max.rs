@@ -21,7 +21,7 @@ pub struct Operation {
     ids: String,
     #[command(flatten)]
     attributes: Attributes,
-    /// Leave out rows whose id is --num-segments or more; by default they are an error
+    /// Drop rows whose id is --num-segments or more; by default they are an error
     #[arg(long, requires = "num_segments", conflicts_with = "offsets")]
     drop: bool,
     #[command(flatten)]
@@ -38,13 +38,13 @@ pub struct Attributes {
     /// Result of a segment without rows
     #[arg(long, value_enum, default_value = "zero")]
     fill: Fill,
-    /// The ids are in any order; rows whose id is negative are left out
+    /// The ids are in any order; rows whose id is negative are dropped
     #[arg(long, conflicts_with = "offsets")]
     unsorted: bool,
     /// IDS holds offsets: segment i is the rows from offset i to offset i + 1
     #[arg(long)]
     pub offsets: bool,
-    /// How NaN counts
+    /// How NaN is handled
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
     #[command(flatten)]
@@ -63,7 +63,7 @@ choices! { Fill of EmptySet {
 } }
 
 impl Attributes {
-    /// The operator. The number of segments is left out with offsets, which imply it.
+    /// The operator. With offsets, which imply the number of segments, that number is dropped.
     ///
     /// # Errors
     /// [`Error::BadAttribute`] for a negative number.
@@ -102,7 +102,7 @@ impl Attributes {
         anyhow::anyhow!("{argument}: {text}{hint}")
     }
 
-    /// The option that takes such ids.
+    /// The option for such ids.
     fn hint(&self, error: &Error) -> &'static str {
         match error {
             Error::UnsortedSegments { .. } if self.offsets => {
@@ -173,10 +173,10 @@ Examples:
     }
 }
 
-/// Says how many of the rows belong to no segment.
+/// Reports how many rows belong to no segment.
 fn remark_on_dropped(operator: &SegmentMax, inputs: &[Tensor]) -> anyhow::Result<()> {
     let rows = inputs[0].shape()[0];
-    // The status alone: of rows without elements.
+    // Only the status is computed, from rows without elements.
     let operator = operator.clone().indices(None).status(true);
     let data = Tensor::from_bytes(ElementType::U8, [rows, 0], &[])?;
     let results = operator.run(&Device::cpu(), [&data, &inputs[1]])?;

@@ -19,7 +19,7 @@ pub struct Completions {
 }
 
 pub fn completions(arguments: &Completions, output: &mut Output) -> anyhow::Result<Outcome> {
-    // In memory first: the generator panics where it cannot write.
+    // In memory first: the generator panics if it cannot write.
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut Cli::command(), "wgmax", &mut text);
     output.write_all(&text)?;

@@ -45,7 +45,7 @@ impl Source {
         })
     }
 
-    /// The tensor, and whether it is a picture as its file has it.
+    /// The tensor, and whether its file is a picture.
     pub fn read(&self) -> anyhow::Result<(Tensor, bool)> {
         let (tensor, is_picture) = self.read_file(&self.input)?;
         let Some(shape) = &self.reshape else { return Ok((tensor, is_picture)) };
@@ -56,7 +56,7 @@ impl Source {
     }
 }
 
-/// The words of the command line, quoted where a shell asks for it.
+/// The words of the command line, quoted if a shell needs it.
 fn words() -> Vec<String> {
     let plain = |c: char| c.is_alphanumeric() || "-_=,.:/+@%".contains(c);
     let arguments = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
@@ -71,10 +71,10 @@ fn join(sizes: &[usize], by: &str) -> String {
     sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(by)
 }
 
-/// A shape of elements that are there already. One size may be left open.
+/// A shape for existing elements. One size may be inferred.
 #[derive(Clone)]
 pub struct Reshape {
-    /// As it was written.
+    /// The text.
     text: String,
     /// `None` for -1.
     sizes: Vec<Option<usize>>,
@@ -86,7 +86,7 @@ impl Reshape {
         let known = self.sizes.iter().flatten().try_fold(1usize, |n, &size| n.checked_mul(size));
         let open = self.sizes.contains(&None);
         let rest = match known {
-            // Any size would do.
+            // Any size is valid.
             Some(0) if open && elements == 0 => {
                 return Err("-1 could be any size beside a size of 0".to_string());
             }
@@ -121,7 +121,7 @@ impl FromStr for Reshape {
     }
 }
 
-/// What `one` makes of the parts of a shape.
+/// Parses the parts of a shape with `one`.
 fn sizes<T>(text: &str, one: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
     match text.trim() {
         "" => Ok(Vec::new()),
@@ -137,7 +137,7 @@ fn size(part: &str) -> Result<usize, String> {
 /// The sizes of axes: `64x224x224` or `64,224,224`. Blank text is the shape of a scalar.
 #[derive(Clone)]
 pub struct Shape {
-    /// As it was written.
+    /// The text.
     pub text: String,
     pub sizes: Vec<usize>,
 }
@@ -151,7 +151,7 @@ impl FromStr for Shape {
 }
 
 impl Shape {
-    /// The command line with another shape in place of this one.
+    /// The command line with another shape instead of this one.
     pub fn replaced(&self, shape: &[usize]) -> String {
         let put = |word| if word == self.text { join(shape, "x") } else { word };
         words().into_iter().map(put).collect::<Vec<_>>().join(" ")

@@ -1,4 +1,4 @@
-//! Tables that fit the terminal. What does not fit is a list.
+//! Tables that fit the terminal. If a table does not fit, it becomes a list.
 
 use std::fmt;
 use std::io::IsTerminal;
@@ -7,12 +7,12 @@ use comfy_table::{CellAlignment, Color, ColumnConstraint, ContentArrangement, pr
 
 use super::color;
 
-/// The width where there is no terminal and no `COLUMNS`.
+/// The width without a terminal and without `COLUMNS`.
 const WIDTH: usize = 80;
 /// A column that is broken into lines has at least this width.
 const MIN_WRAPPED: usize = 12;
 
-/// A cell that a list leaves out.
+/// A cell that a list omits.
 pub const NOTHING: &str = "-";
 
 /// Columns of an output line.
@@ -24,7 +24,7 @@ pub fn width() -> usize {
 }
 
 /// Text in lines of at most `width` columns, each after `indent`. Words are not broken, nor is an
-/// option from its value.
+/// option separated from its value.
 pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -70,7 +70,7 @@ impl Cell {
 pub struct Table {
     header: Vec<&'static str>,
     rows: Vec<Vec<Cell>>,
-    /// The column that is broken into lines where there is no place.
+    /// The column that is broken into lines if there is not enough space.
     wraps: Option<usize>,
     right: Vec<usize>,
 }
@@ -86,7 +86,7 @@ impl Table {
         self
     }
 
-    /// Puts the cells of columns at their right ends.
+    /// Aligns the cells of columns to the right.
     pub fn right(mut self, columns: &[usize]) -> Self {
         self.right = columns.to_vec();
         self
@@ -102,7 +102,7 @@ impl Table {
         std::iter::once(self.header[column]).chain(cells.map(|cell| cell.text.as_str()))
     }
 
-    /// The most characters between the ends of what `split` makes of the texts of a column.
+    /// The most characters of the parts into which `split` cuts the texts of a column.
     fn longest<'a, I: Iterator<Item = &'a str>>(
         &'a self,
         column: usize,
@@ -128,7 +128,7 @@ impl Table {
             table.set_content_arrangement(ContentArrangement::Dynamic);
             table.set_width(u16::try_from(width).ok()?);
         }
-        // By `--color`, not only by whether this is a terminal.
+        // `--color` decides, not only whether this is a terminal.
         if color::stdout() {
             table.enforce_styling()
         } else {
@@ -164,7 +164,7 @@ impl Table {
                 let headings = heading.lines().count();
                 for (number, heading) in heading.lines().enumerate() {
                     let lines = cell.text.lines().skip(number);
-                    // The last heading is of the rest of the lines.
+                    // The last heading belongs to the remaining lines.
                     let take = if number + 1 == headings { usize::MAX } else { 1 };
                     let text = lines.take(take).collect::<Vec<_>>().join(", ");
                     if !text.is_empty() && text != NOTHING {

@@ -1,4 +1,4 @@
-//! The files that a command is to write, checked before it computes anything.
+//! The files that a command writes, checked before it computes anything.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use super::output::is_standard;
 use super::picture::Format;
 use super::report::{self, WholeFile};
 
-/// The files that a command is to write.
+/// The files that a command writes.
 #[derive(Default)]
 pub struct Targets {
     list: Vec<Target>,
@@ -19,16 +19,16 @@ struct Target {
     /// The option with its value, for errors.
     label: String,
     spec: String,
-    /// Whether it is a tensor, and no report or picture.
+    /// Whether it is a tensor, not a report or a picture.
     is_tensor: bool,
     /// The file with links resolved; `None` for standard output.
     place: Option<PathBuf>,
-    /// The array of an archive whose others are kept.
+    /// The array of an archive whose other arrays are kept.
     name: Option<String>,
 }
 
 impl Targets {
-    /// Adds a tensor. The option ends with what stands before its value.
+    /// Adds a tensor. `option` ends with the text before its value.
     ///
     /// # Errors
     /// For an unknown extension.
@@ -74,7 +74,8 @@ impl Targets {
     }
 
     /// Refuses two outputs in one place, outputs that would replace one of the `inputs`, unless
-    /// `force` says so, and what cannot be written. `force` is `None` without such an option.
+    /// `force` allows it, and files that cannot be written. `force` is `None` without such an
+    /// option.
     pub fn check(&self, inputs: &[&str], force: Option<bool>) -> anyhow::Result<()> {
         let mut standard = inputs.iter().filter(|input| is_standard(input));
         if let (Some(a), Some(b)) = (standard.next(), standard.next()) {
@@ -85,7 +86,7 @@ impl Targets {
                 let (a_label, b_label) = (&a.label, &b.label);
                 match &a.place {
                     None => bail!("{a_label} and {b_label}: both go to standard output"),
-                    // Devices and pipes take what comes.
+                    // Devices and pipes accept any outputs.
                     Some(place) if place.exists() && !place.is_file() => {}
                     Some(_) if a.name.is_some() && b.name.is_some() && a.name != b.name => {}
                     Some(_) => bail!("{a_label} and {b_label}: they cannot be one file"),
@@ -122,14 +123,14 @@ impl Target {
             Ok((Some(path), name)) => (path, name),
             _ => (Path::new(input), None),
         };
-        // An array beside the one that is read is added to the archive.
+        // An array with another name than the one that is read is added to the archive.
         let beside = |own: &String| name.is_none_or(|name| stem(name) != stem(own));
         file.canonicalize().is_ok_and(|file| file == place)
             && !self.name.as_ref().is_some_and(beside)
     }
 }
 
-/// The name of an array, which may end as the name of its member does.
+/// The name of an array, without the ending of its member's name.
 fn stem(name: &str) -> &str {
     name.strip_suffix(".npy").unwrap_or(name)
 }

@@ -1,4 +1,4 @@
-//! What each target does with its bytes. The tests run the same over `seeds`.
+//! The work of each target. The tests run the same over `seeds`.
 
 mod operators;
 mod plan;
@@ -14,10 +14,10 @@ pub use plan::plan;
 
 static CPU: LazyLock<Device> = LazyLock::new(Device::cpu);
 
-/// What a target does.
+/// The function of a target.
 pub type Target = fn(&[u8]);
 
-/// All targets by name, which is that of their folder of seeds.
+/// All targets by name, which is the name of their folder of seeds.
 pub const TARGETS: [(&str, Target); 7] = [
     ("npy", npy),
     ("npz", npz),
@@ -45,7 +45,7 @@ pub fn safetensors(bytes: &[u8]) {
     looked_at(named_file::parse("fuzz", Some("a"), shared(bytes)));
 }
 
-/// ONNX's `TensorProto`. What is read is written and read again.
+/// ONNX's `TensorProto`. A tensor that is read is written and read again.
 pub fn tensor(bytes: &[u8]) {
     let read = onnx::parse_tensor("fuzz", bytes);
     if let Ok(tensor) = &read {
@@ -75,7 +75,7 @@ pub fn model(bytes: &[u8]) {
     }
 }
 
-/// `case.json` up to the first 0; the bytes after it are those of every file that it names.
+/// `case.json` up to the first 0; the bytes after it are the content of every file that it names.
 pub fn case(bytes: &[u8]) {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     let file = bytes.get(end + 1..).unwrap_or_default();
@@ -95,7 +95,7 @@ fn shared(bytes: &[u8]) -> SharedBytes {
     Arc::new(bytes.to_vec())
 }
 
-/// An error can be shown, and a tensor has the bytes that it says.
+/// Errors can be printed, and a tensor has as many bytes as its description says.
 fn looked_at(read: wgmax::Result<Tensor>) {
     match read {
         Ok(tensor) => assert_eq!(tensor.bytes().len(), tensor.desc().byte_len()),

@@ -1,4 +1,4 @@
-//! Operators out of bytes: nodes of the dialects, and the neutral ones.
+//! Operators from bytes: nodes of the dialects, and neutral operators.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use wgmax::dialect::{Attribute, Attributes, Dialect, Node};
@@ -70,7 +70,7 @@ const OPERATORS: [&str; 12] = [
     "SegmentMaxBackward",
 ];
 
-/// Small for the most part; sometimes anything.
+/// Mostly small, sometimes any number.
 fn number(from: &mut Unstructured) -> Result<i64> {
     match from.int_in_range(0..=15)? {
         0 => i64::arbitrary(from),
@@ -91,7 +91,7 @@ fn numbers(from: &mut Unstructured, max: usize) -> Result<Vec<i64>> {
     (0..count).map(|_| number(from)).collect()
 }
 
-/// As [`number`]: small for the most part, and huge where that is negative.
+/// As [`number`]: mostly small, and huge if that is negative.
 fn size(from: &mut Unstructured) -> Result<usize> {
     Ok(number(from)? as usize)
 }
@@ -139,7 +139,7 @@ fn extremum(from: &mut Unstructured) -> Result<Extremum> {
     Ok(if from.arbitrary()? { Extremum::Minimum } else { Extremum::Maximum })
 }
 
-/// An operator for data of a rank, of which most attributes are as they should be.
+/// An operator for data of a rank. Most of its attributes are valid.
 pub(super) fn neutral(from: &mut Unstructured, rank: usize) -> Result<Operator> {
     let nan = *from.choose(&[Nan::Propagate, Nan::Ignore])?;
     let empty = *from.choose(&[EmptySet::Identity, EmptySet::Finite])?;
@@ -199,7 +199,7 @@ pub(super) fn neutral(from: &mut Unstructured, rank: usize) -> Result<Operator> 
     })
 }
 
-/// The gradient of an operator, from data or from saved positions, of a type, of data of a shape.
+/// The gradient of an operator, from data or from saved positions.
 pub(super) fn backward(
     from: &mut Unstructured,
     forward: &Operator,
@@ -226,7 +226,7 @@ pub(super) fn backward(
     })
 }
 
-/// The operator whose positions a gradient takes, its second result.
+/// The operator whose positions, its second result, a gradient takes.
 pub(super) fn forward(gradient: &Operator) -> Option<Operator> {
     match gradient {
         Operator::ReduceMaxBackward(op) => Some((&op.reduce).into()),
@@ -236,7 +236,7 @@ pub(super) fn forward(gradient: &Operator) -> Option<Operator> {
     }
 }
 
-/// A MaxUnpool whose indices are those of a shape, or of a part of it.
+/// A MaxUnpool whose indices count in a shape, or in a part of it.
 pub(super) fn unpool(from: &mut Unstructured, shape: &[usize]) -> Result<Operator> {
     let operator = MaxUnpool::new(shape);
     let within = shape.iter().map(|&size| from.int_in_range(0..=size));

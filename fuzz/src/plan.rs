@@ -1,5 +1,5 @@
-//! Attributes, shapes, limits and a tuning to a plan: an error, or a plan that keeps to its limits
-//! and, where it is small, computes on the CPU what the plan for the CPU computes.
+//! Attributes, shapes, limits and a tuning: planning returns an error, or a plan that keeps to its
+//! limits and, if it is small, computes on the CPU the same as the plan for the CPU.
 
 use arbitrary::{Result, Unstructured};
 use wgmax::operator::Operator;
@@ -9,19 +9,19 @@ use wgmax::{DeviceTensor, ElementType, Run, Tensor, TensorDesc, Tuning};
 use super::CPU;
 use super::operators::{backward, dimension, forward, neutral, node, unpool};
 
-/// Elements of all tensors of a plan that is run.
+/// Maximum elements of all tensors of a plan that is run.
 const SMALL: usize = 1 << 14;
 
 /// Attributes to a plan.
 pub fn plan(bytes: &[u8]) {
-    // Too few bytes are no finding.
+    // Too few bytes are not a finding.
     let _ = attempt(&mut Unstructured::new(bytes));
 }
 
 fn attempt(from: &mut Unstructured) -> Result<()> {
     let (limits, tuning) = (limits(from)?, tuning(from)?);
     if from.arbitrary()? {
-        // A dialect's node, on tensors: some of its attributes may be among them.
+        // A dialect's node, on tensors, some of which may hold attributes.
         let node = node(from)?;
         let count = from.int_in_range(0..=3)?;
         let inputs: Vec<Option<Tensor>> =
@@ -58,7 +58,7 @@ fn attempt(from: &mut Unstructured) -> Result<()> {
         if let Ok(results) = operator.infer(inputs) {
             let gradient = backward(from, &operator, None)?;
             check(&gradient, &[inputs, &[&results[0]]].concat(), &limits, &tuning);
-            // Shapes alone: of indices that no operator gave, a gradient may be anything.
+            // Only shapes: with indices of no operator, some gradients are unspecified.
             let saved = backward(from, &operator, Some((ids.element_type(), data.shape())))?;
             if let Ok(indices) = TensorDesc::new(ids.element_type(), results[0].shape()) {
                 check(&saved, &[&indices, &results[0]], &limits, &tuning);
@@ -85,7 +85,7 @@ fn attempt(from: &mut Unstructured) -> Result<()> {
         let Some(gradient) = gradient else { return Ok(()) };
         let from_data = backward(from, &operator, None)?;
         run(&from_data, &[inputs, &[&gradient]].concat(), &limits, &tuning);
-        // And from the positions that the operator gives.
+        // And from the positions that the operator returns.
         let index_type = *from.choose(&[ElementType::I32, ElementType::I64])?;
         let saved = backward(from, &operator, Some((index_type, data.shape())))?;
         if let Some(positions) = forward(&saved).and_then(|op| op.run(&CPU, inputs).ok()) {
@@ -101,7 +101,7 @@ fn attempt(from: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// Limits as a device may have them, and smaller.
+/// Limits as devices have them, and smaller ones.
 fn limits(from: &mut Unstructured) -> Result<Limits> {
     let exponent: u32 = from.int_in_range(6..=32)?;
     let binding = (1u64 << exponent) + 4 * from.int_in_range(0..=63)?;
@@ -116,7 +116,7 @@ fn limits(from: &mut Unstructured) -> Result<Limits> {
     Ok(limits)
 }
 
-/// A tuning that devices have, for any of them.
+/// A tuning of some device, for any of them.
 fn tuning(from: &mut Unstructured) -> Result<Tuning> {
     let (taps, parallelism) = (from.int_in_range(1..=64)?, from.int_in_range(1..=1 << 16)?);
     let tuning = match from.arbitrary::<u8>()? {
@@ -144,7 +144,7 @@ fn optional(from: &mut Unstructured) -> Result<Option<Tensor>> {
     tensor(from, element_type, shape)
 }
 
-/// A tensor of a type or of any, of elements that repeat; none where there are too many of them.
+/// A tensor of a given or any type, with repeated elements; none if there are too many of them.
 fn tensor(
     from: &mut Unstructured,
     element_type: Option<ElementType>,
@@ -182,7 +182,7 @@ fn desc(from: &mut Unstructured, rank: usize) -> Result<Option<TensorDesc>> {
     Ok(TensorDesc::new(*from.choose(&ElementType::ALL)?, shape).ok())
 }
 
-/// Plans, and looks whether the plan keeps to the limits.
+/// Plans, and checks that the plan keeps to the limits.
 fn check(
     operator: &Operator,
     inputs: &[&TensorDesc],
@@ -197,7 +197,7 @@ fn check(
     Some(plan)
 }
 
-/// As [`check`], and runs a small plan on the CPU, also as it would be planned there.
+/// As [`check`], and runs a small plan on the CPU, also with the CPU's own limits and tuning.
 pub(super) fn run(operator: &Operator, inputs: &[&Tensor], limits: &Limits, tuning: &Tuning) {
     let descs: Vec<&TensorDesc> = inputs.iter().map(|tensor| tensor.desc()).collect();
     if inputs.len() != operator.input_count() {

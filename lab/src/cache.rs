@@ -1,4 +1,4 @@
-//! A cache of sectors, as GPUs have them.
+//! A cache of sectors, as in GPUs.
 
 /// Bytes that a cache loads and stores as one.
 pub const SECTOR: u64 = 32;
@@ -8,16 +8,16 @@ const WAYS: usize = 16;
 /// Marks a sector that was stored to.
 const DIRTY: u64 = 1 << 63;
 
-/// Takes the place of the sector that was used least recently, of those that share a set.
+/// Replaces the least recently used sector of those that share a set.
 pub struct Cache {
     /// The sectors of a set, the most recently used one first; 0 for none.
     sets: Vec<[u64; WAYS]>,
 }
 
-/// What became of a sector.
+/// The outcome of a use.
 pub struct Effect {
     pub hit: bool,
-    /// Another sector that was stored to had to leave.
+    /// Another sector, which was stored to, was evicted.
     pub written_back: bool,
 }
 
@@ -46,7 +46,7 @@ impl Cache {
         Effect { hit: place.is_some(), written_back: place.is_none() && old & DIRTY != 0 }
     }
 
-    /// Sectors that were stored to and are still here.
+    /// Sectors that were stored to and are still in the cache.
     pub fn dirty(&self) -> u64 {
         self.sets.iter().flatten().filter(|&&way| way & DIRTY != 0).count() as u64
     }
@@ -60,7 +60,7 @@ impl Cache {
 mod tests {
     use super::*;
 
-    /// What fits is loaded once; what does not is loaded each time, and stores come back out.
+    /// Data that fits is loaded once; otherwise it is loaded each time, and stores are evicted.
     #[test]
     fn the_least_recently_used_sector_leaves() {
         let mut cache = Cache::new(64 * SECTOR);

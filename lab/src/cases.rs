@@ -7,13 +7,13 @@ use wgmax_verify::Case;
 
 use crate::machine::Memory;
 
-/// A random case with a plan, its inputs in memory, and what the CPU's kernels make of it.
+/// A random case with a plan, its inputs in memory, and the CPU kernels' results.
 pub struct Prepared {
     pub name: String,
     pub case: Case,
     pub plan: Plan,
     pub inputs: Vec<(Tensor, View)>,
-    /// The results that count: the buffer of each, where its elements are, and their expected values.
+    /// The results that are checked: the buffer of each, its layout, and its expected values.
     pub expected: Vec<(usize, View, Tensor)>,
     /// Whether the ids of segments are right.
     pub are_right: bool,
@@ -24,7 +24,7 @@ impl Prepared {
     pub fn new(device: &Device, seed: u64, index: u64, tuning: &'static str) -> Result<Self> {
         let (mut case, cpu) = (Case::nth(seed, index)?, Device::cpu());
         case.overrides.tuning = Some(tuning);
-        // A tensor of bools holds 0 and 1 alone, and views have other bytes between elements.
+        // A tensor of bools holds only 0 and 1, and views have other bytes between elements.
         let is_bool = |tensor: &Tensor| tensor.element_type() == ElementType::Bool;
         case.overrides.views = case.overrides.views.filter(|_| !case.tensors.iter().any(is_bool));
         let plan = case.plan(device)?;
@@ -36,7 +36,7 @@ impl Prepared {
             Ok((input.with_view(&memory)?.download()?, view))
         });
         let inputs: Vec<_> = inputs.collect::<wgmax::Result<_>>()?;
-        // Of wrong ids the status alone is a result, which is the last one.
+        // With wrong ids the status is the only result, the last one.
         let are_right = case.operator.checked(&case.inputs()).is_ok();
         let first = if are_right { 0 } else { results.len() - 1 };
         let expected = results.iter().zip(inputs.len()..).skip(first);

@@ -1,5 +1,5 @@
-//! What a device's memory allows: many ways to read it once, or to read it and to write. The bench
-//! tries a few of them with each item.
+//! The bandwidth of a device's memory: many ways to read it once, or to read it and to write. The
+//! bench tries a few of them with each item.
 
 use clap::Args;
 use wgmax::internals::Extension;
@@ -37,7 +37,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             let (read, write) = (read as u64, write as u64);
             let (source, result) = (gpu::buffer(&device, read)?, gpu::buffer(&device, write)?);
             let moved = plain::Moved { source: &source, read, result: &result, write };
-            // No more than can be bound.
+            // At most as much as can be bound.
             bytes = on.plain.pass(&on.clock.device, moved, plain::Shape::USUAL[0]).bytes;
             let times = on.plain.race(&on.clock, &on_a_gpu(), moved)?;
             times.into_iter().map(|(shape, time)| (shape.to_string(), time)).collect()

@@ -1,14 +1,14 @@
-//! What the warps of launches load and store, in bytes.
+//! The bytes that the warps of launches load and store.
 
 use anyhow::Result;
 
 use crate::cache::{Cache, SECTOR};
 use crate::machine::{Access, Watch, lanes};
 
-/// Workgroups that run side by side share a cache of this size,
+/// Bytes of the cache that workgroups share if they run at the same time.
 const NEAR: u64 = 128 << 10;
 
-/// and all share this one.
+/// Bytes of the cache that all workgroups share.
 const FAR: u64 = 4 << 20;
 
 /// Sums over the warps of a launch.
@@ -57,12 +57,12 @@ impl Counter {
         }
     }
 
-    /// The counts since the last time.
+    /// The counts since the last call.
     pub fn take(&mut self) -> Counts {
         std::mem::take(&mut self.counts)
     }
 
-    /// The bytes that have yet to go to memory.
+    /// The bytes that are not yet written to memory.
     pub fn rest(&self) -> u64 {
         self.far.dirty() * SECTOR
     }
@@ -76,7 +76,7 @@ impl Watch for Counter {
         self.sectors.clear();
         let mut end = 0;
         for &begin in &self.begins {
-            // What several invocations load counts once.
+            // A load of several invocations counts once.
             let first = begin.max(end);
             end = end.max(begin + access.bytes);
             self.counts.used += end.saturating_sub(first);
@@ -88,7 +88,7 @@ impl Watch for Counter {
         }
         self.counts.requested += SECTOR * self.sectors.len() as u64;
         for &sector in &self.sectors {
-            // Stores go through the near cache, and loads that it has end there.
+            // Stores pass through the near cache, and loads that hit it end there.
             if access.is_store || !self.near.touch(sector, false).hit {
                 let effect = self.far.touch(sector, access.is_store);
                 let loaded = !effect.hit && !access.is_store;

@@ -1,5 +1,5 @@
-//! Bounds of what launches load and store. The figures are counted, so they are the same on every
-//! machine.
+//! Bounds on the bytes that launches load and store. The figures are counted, so they are the same
+//! on every machine.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use wgmax_cli::options::TuningChoice::{self, Cpu, Hardware, Software};
 use self::Bound::{AtLeast, AtMost};
 use crate::traffic;
 
-/// What is allowed of some items' counts.
+/// A bound on the counts of some items.
 struct Gate {
     name: &'static str,
-    /// Whether an item is one of these.
+    /// Whether an item is one of them.
     is_for: fn(&str) -> bool,
     figure: fn(&Row) -> f64,
     /// At least, or at most.
@@ -118,7 +118,7 @@ fn is_gradient(item: &str) -> bool {
     item.ends_with("_grad")
 }
 
-/// Pools, but for their gradients.
+/// Pools, except their gradients.
 /// Windows that share out axes (P15) have no tile: each loads its elements one by one.
 fn is_pool(item: &str) -> bool {
     item.starts_with('P') && !is_gradient(item) && !item.starts_with("P15")
@@ -152,7 +152,7 @@ fn count(plan: TuningChoice, elements: usize, row_bytes: usize) -> BTreeMap<Stri
     rows.collect()
 }
 
-/// The items that do not keep to a gate.
+/// The items that exceed a gate.
 fn beyond(gate: &Gate, rows: &BTreeMap<String, Row>) -> Vec<String> {
     let items = rows.iter().filter(|(item, _)| (gate.is_for)(item)).filter_map(|(item, row)| {
         let figure = (gate.figure)(row);
@@ -175,8 +175,8 @@ fn plans_for_hardware_move_few_bytes() {
 }
 
 /// Rows that begin at multiples of 256 bytes are read in place: by as many launches, and with at
-/// most 1.1 times the bytes of rows without gaps. Left out are rows so short that most of a line of
-/// 128 bytes is a gap.
+/// most 1.1 times the bytes of rows without gaps. Rows so short that most of a line of 128 bytes is
+/// a gap are skipped.
 #[test]
 fn rows_with_gaps_move_few_bytes_more() {
     let (plain, padded) = (count(Hardware, 1 << 17, 1), count(Hardware, 1 << 17, 256));
@@ -193,8 +193,8 @@ fn rows_with_gaps_move_few_bytes_more() {
     assert!(gaps > 0, "no item has rows with gaps");
 }
 
-/// The plans for software adapters, where neighbours do not share what they load, go beyond each
-/// gate that is about what is requested.
+/// The plans for software adapters, where neighbours do not share loads, exceed each gate about
+/// requested bytes.
 #[test]
 fn other_plans_go_beyond_the_gates() {
     let rows = count(Software, 1 << 16, 1);

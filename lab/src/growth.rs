@@ -1,5 +1,5 @@
-//! Items of growing size: time should be linear in bytes, whatever the axes. The smallest tell what
-//! a call takes however little there is to do.
+//! Items of growing size: time should be linear in bytes, whatever the axes. The smallest show the
+//! fixed cost of a call.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
-//! The functions of `shaders/common/element.wgsl` in Rust, and their proof: what they make of every
-//! pattern of bits orders as the elements do.
+//! The functions of `shaders/common/element.wgsl` in Rust, and their proof: the keys of all patterns
+//! of bits order as the elements do.
 //!
 //! The proof shows that the shaders' functions, as the machine runs them, have the same results as
-//! those here, and that those here are what the definition asks for, which knows no keys.
+//! those here, and that those here satisfy the definition, which knows no keys.
 
 use wgmax::operator::Operator;
 use wgmax::{ElementType, Extremum, Nan};
@@ -35,7 +35,7 @@ impl Ranking {
     }
 }
 
-/// The parts of an element type of floats: infinity without a sign, and the canonical quiet NaN.
+/// The constants of a float type: infinity without a sign, and the canonical quiet NaN.
 fn float(t: ElementType) -> Option<(u64, u64)> {
     Some(match t {
         ElementType::F16 => (0x7c00, 0x7e00),
@@ -91,7 +91,7 @@ pub fn element(ranking: &Ranking, key: u64) -> u64 {
     if is_signed(t) { key ^ sign } else { key }
 }
 
-/// What of a key positions are compared by: -0 equals +0.
+/// The key by which positions are compared: -0 equals +0.
 pub fn rank(ranking: &Ranking, key: u64) -> u64 {
     let t = ranking.element_type;
     let zeros = [0, mask(t) ^ mask(t) >> 1].map(|zero| self::key(ranking, zero));
@@ -125,7 +125,8 @@ pub fn elements(ranking: &Ranking, words: [u32; 4]) -> [u32; 4] {
     each(ranking, words, element)
 }
 
-/// Patterns of an element type: all of them, up to `count`, or else such with runs of equal bits.
+/// Patterns of an element type: all of them, up to `count`, or otherwise patterns with runs of equal
+/// bits.
 #[cfg(test)]
 pub fn patterns(t: ElementType, count: u64) -> impl Iterator<Item = u64> {
     let mut random = fastrand::Rng::with_seed(1);
@@ -146,8 +147,8 @@ mod tests {
 
     use super::*;
 
-    /// The element at a place of the ascending order of all that are no NaN, and how many there are,
-    /// by the definition: -0 is below +0.
+    /// The element at a place of the ascending order of all that are not NaN, and how many there
+    /// are, by the definition: -0 is below +0.
     fn ascending(t: ElementType, i: u64) -> u64 {
         let sign = mask(t) ^ mask(t) >> 1;
         match float(t) {
@@ -186,8 +187,8 @@ mod tests {
         float(t).map_or(mask(t), |(infinity, _)| 2 * infinity + 1)
     }
 
-    /// Neighbours in the order of the elements are neighbours in that of their keys, and keys become
-    /// the elements again: all of 8 and 16 bits, and some of each kind of 32 and 64.
+    /// Neighbours in the order of the elements are neighbours in the order of their keys, and keys
+    /// become the elements again: all of 8 and 16 bits, and some of each kind of 32 and 64.
     #[test]
     fn keys_order_as_elements() {
         for t in ElementType::ALL.into_iter().filter(|t| *t != ElementType::Bool) {

@@ -1,4 +1,4 @@
-//! What the developers of wgmax run, and users do not: see `wgmax-lab --help`.
+//! The program for developers of wgmax, not for users: see `wgmax-lab --help`.
 
 mod cache;
 mod cases;
@@ -56,7 +56,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Prove(arguments) => prove::run(&arguments)?,
         Command::Inputs { item, folder } => {
             let mut item = item::matching(&Regex::new(&format!("^{item}$"))?)?.remove(0);
-            // Others find the positions of a gradient themselves, in the data.
+            // Otherwise the gradient finds its positions itself, in the data.
             if let (true, Attributes::Pool { indices, .. }) = (item.gradient, &mut item.attrs) {
                 *indices = false;
             }

@@ -1,23 +1,23 @@
-//! Small mistakes in the text of a kernel, all of a kind that compilers and people make.
+//! Small faults in the text of a kernel, of kinds that compilers and people cause.
 
 use std::ops::Range;
 
-/// A mistake: within a declaration of a file, another text in the place of some of it. The same
-/// declaration stands in the texts of several kernels and types.
+/// A fault: a part of a file's declaration that is replaced by another text. The texts of several
+/// kernels and types may have the same declaration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mutant {
     /// The file that has the declaration, below the root of the project.
     pub file: String,
     pub declaration: String,
-    /// What is replaced, of the declaration.
+    /// The part of the declaration that is replaced.
     pub at: (usize, usize),
     pub with: String,
-    /// What kind of mistake it is.
+    /// The kind of fault.
     pub rule: &'static str,
 }
 
 impl Mutant {
-    /// The text with the mistake, if it has the declaration.
+    /// The text with the fault, if it has the declaration.
     pub fn apply(&self, text: &str) -> Option<String> {
         let start = text.find(&self.declaration)?;
         let (from, to) = (start + self.at.0, start + self.at.1);
@@ -28,7 +28,7 @@ impl Mutant {
         &self.declaration[self.at.0..self.at.1]
     }
 
-    /// Lines of the declaration before the mistake, and characters of its line.
+    /// Lines of the declaration before the fault, and characters of its line.
     pub fn place(&self) -> (usize, usize) {
         let before = &self.declaration[..self.at.0];
         (before.matches('\n').count(), before.lines().last().map_or(0, str::len))
@@ -61,7 +61,7 @@ const LONG: &[&str] = &[
 /// Types whose parameters stand in angle brackets.
 const GENERIC: &[&str] = &["vec2", "vec3", "vec4", "array", "atomic", "ptr", "bitcast", "var"];
 
-/// Constants that are not the text's alone: the host counts on them.
+/// Constants that the host uses too.
 const HOST: &[&str] = &["WORKGROUP"];
 
 /// The tokens of a text. A generic type is one token with its parameters.
@@ -107,7 +107,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
     found
 }
 
-/// The index behind the bracket that closes the one at `open`.
+/// The index after the bracket that closes the one at `open`.
 fn closed(tokens: &[Token], open: usize) -> usize {
     let mut depth = 0;
     for (i, token) in tokens.iter().enumerate().skip(open) {
@@ -150,7 +150,7 @@ fn declarations(text: &str) -> Vec<(String, &str)> {
     found
 }
 
-/// All mistakes of the text of a kernel, in its order.
+/// All faults of a kernel's text, in its order.
 pub fn mutants(text: &str) -> Vec<Mutant> {
     let mut all = Vec::new();
     for (file, declaration) in declarations(text) {
@@ -184,7 +184,7 @@ impl<'a> Body<'a> {
         });
     }
 
-    /// What stands from a token to before another.
+    /// The text from a token to before another one.
     fn range(&self, tokens: Range<usize>) -> Range<usize> {
         self.tokens[tokens.start].at..self.tokens[tokens.end - 1].end()
     }
@@ -193,7 +193,7 @@ impl<'a> Body<'a> {
         &self.declaration[self.range(tokens)]
     }
 
-    /// The mistakes at a token.
+    /// The faults at a token.
     fn token(&mut self, i: usize) {
         let token = self.tokens[i].clone();
         let (text, at) = (token.text, token.at..token.end());
@@ -241,7 +241,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The operands of an operator, as far as it binds them.
+    /// The operands of an operator, as far as its precedence extends.
     fn left(&self, operator: usize) -> usize {
         let (mut i, own) = (operator, level(self.tokens[operator].text));
         while i > 0 {
@@ -284,7 +284,7 @@ impl<'a> Body<'a> {
         i
     }
 
-    /// The sides of a `select` change places.
+    /// Swaps the sides of a `select`.
     fn select(&mut self, open: usize) {
         let end = closed(&self.tokens, open) - 1;
         let (mut i, mut starts) = (open + 1, vec![open + 1]);
@@ -305,8 +305,8 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// A statement is left out, but for those that declare a name or return a value; or a branch is
-    /// always taken.
+    /// Omits a statement that neither declares a name nor returns a value, or makes a branch always
+    /// taken.
     fn statement(&mut self, first: usize) {
         let mut end = first;
         while end < self.tokens.len() && !matches!(self.tokens[end].text, ";" | "{" | "}") {
@@ -332,7 +332,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// What an expression cannot go beyond.
+/// A token that ends an expression.
 fn is_end(text: &str) -> bool {
     let is_assignment = text.ends_with('=') && !matches!(text, "==" | "!=" | "<=" | ">=");
     is_assignment
@@ -340,13 +340,13 @@ fn is_end(text: &str) -> bool {
         || matches!(text, "return" | "if" | "while" | "switch" | "case" | "break")
 }
 
-/// Whether a value may end with a token, so that an operator behind it has two operands.
+/// Whether a value may end with a token, so that an operator after it has two operands.
 fn is_value_end(token: &Token) -> bool {
     matches!(token.text, ")" | "]")
         || (token.is_word() && !is_end(token.text) && token.text != "let")
 }
 
-/// How strongly an operator binds its two operands; more for the stronger ones.
+/// The precedence of an operator with two operands.
 fn level(operator: &str) -> Option<u32> {
     Some(match operator {
         "||" => 1,

@@ -1,4 +1,4 @@
-//! What the driver takes to compile the pipelines of the items.
+//! The driver's cost of compiling the pipelines of the items.
 
 use std::time::Instant;
 
@@ -19,9 +19,9 @@ pub struct Arguments {
     filter: Regex,
 }
 
-/// Plans the items, and makes each pipeline that they use: one at a time, in the order of their
-/// launches, and each named on stderr before. So what a driver prints of a pipeline stands behind
-/// its name.
+/// Plans the items, and compiles each pipeline that they use: one at a time, in the order of their
+/// launches, and names each on stderr first. So the driver's output for a pipeline follows its
+/// name.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let device = arguments.on.open()?;
     anyhow::ensure!(!device.is_cpu(), "the CPU has no pipelines; choose a GPU with --device");

@@ -39,7 +39,7 @@ impl Counts {
         }
     }
 
-    /// The part of loops' iterations in which invocations wait for others.
+    /// The fraction of loops' iterations in which invocations wait for others.
     pub fn idle(&self) -> f64 {
         match self.slots {
             0 => 0.0,
@@ -97,7 +97,7 @@ impl Row {
 }
 
 impl Counted {
-    /// Bytes requested, and to and from memory, over the fewest.
+    /// Bytes requested, and bytes to and from memory, divided by the fewest.
     pub fn ratios(&self) -> (f64, f64) {
         let ratio = |bytes: u64| bytes as f64 / self.fewest as f64;
         (ratio(self.sum.requested), ratio(self.sum.memory))

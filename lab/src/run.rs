@@ -9,14 +9,14 @@ use wgmax::{Tensor, View};
 
 use crate::machine::{Binding, Memory, Program, Watch};
 
-/// Workgroups that run side by side.
+/// Workgroups that run at the same time.
 const SIDE: usize = 8;
 
-/// What buffers hold before anything is stored: neither zeros nor the lowest element.
+/// The content of buffers before anything is stored: neither zeros nor the lowest element.
 const STALE: u32 = 0xa5c3_5a3c;
 
-/// Runs a plan on inputs in memory, with the programs that `program` has for its shaders. Gives the
-/// buffers, and calls `after` after each launch.
+/// Runs a plan on inputs in memory, with the programs that `program` has for its shaders. Returns
+/// the buffers, and calls `after` after each launch.
 pub fn run<W: Watch>(
     plan: &Plan,
     inputs: &[(Tensor, View)],
@@ -43,7 +43,7 @@ pub fn memory(plan: &Plan, inputs: &[(Tensor, View)]) -> Memory {
     Memory::new(buffers.collect())
 }
 
-/// Runs a plan, with `side` workgroups side by side.
+/// Runs a plan, with `side` workgroups at the same time.
 pub fn run_in<W: Watch>(
     plan: &Plan,
     memory: &mut Memory,
@@ -63,7 +63,7 @@ pub fn run_in<W: Watch>(
     Ok(())
 }
 
-/// What a launch binds, in words. Sources that are read in blocks are bound as whole ones.
+/// The bindings of a launch, as words. Sources that are read in blocks are bound as whole blocks.
 fn bindings(launch: &Launch) -> HashMap<u32, Binding> {
     let bindings = launch.bindings().map(|(number, buffer, offset, bytes)| {
         let multiple = if number == 1 && !launch.shader().words { 16 } else { 4 };
@@ -92,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    /// Elements that end with the memory, the last of which do not fill a word.
+    /// Elements that end with the memory. The last ones do not fill a word.
     #[test]
     fn the_last_word_of_a_view_stays_in_its_binding() {
         let limits = Limits::from_wgpu(&wgpu::Limits::default());

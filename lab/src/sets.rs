@@ -1,5 +1,5 @@
-//! What each element of a gradient is the sum of, and which position an element has, by the definitions
-//! of the operators.
+//! The values that each element of a gradient is the sum of, and the position of each element, by the
+//! definitions of the operators.
 
 use wgmax::operator::{Numbering, Operator, Segments};
 use wgmax::{Result, Tensor};
@@ -7,7 +7,7 @@ use wgmax_verify::oracle::{bits_at, coordinates, id, reduced, sets};
 
 use crate::keys::{self, Ranking};
 
-/// The maxima that a gradient is of; or `None` if this is no gradient of maxima.
+/// The operator of the maxima that a gradient belongs to; `None` if this is not such a gradient.
 pub fn forward(operator: &Operator) -> Option<Operator> {
     Some(match operator.clone() {
         Operator::ReduceMaxBackward(op) => {
@@ -23,8 +23,8 @@ pub fn forward(operator: &Operator) -> Option<Operator> {
     })
 }
 
-/// For each element of a gradient, the numbers of the values that it gets, in their order; `None` if
-/// this is no gradient. Where they are not added, only the last one counts.
+/// For each element of a gradient, the numbers of its values, in their order; `None` if this is not a
+/// gradient. If values are not added, only the last one counts.
 pub fn sums(operator: &Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Vec<usize>>>> {
     let descs: Vec<_> = inputs.iter().map(|input| input.desc()).collect();
     let result = operator.infer(&descs)?[0].clone();
@@ -52,7 +52,7 @@ pub fn sums(operator: &Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Vec<us
     let gradient = inputs[inputs.len() - 1];
     let all = match (shape, segments) {
         (Some(shape), Some(_)) => {
-            // Any row of a column may be that of a segment.
+            // Any row of a column may belong to the segment.
             let inner: usize = shape[1..].iter().product();
             let column = |item: usize| (item % inner..result.len()).step_by(inner).collect();
             Some((0..gradient.len()).map(column).collect())

@@ -1,5 +1,5 @@
-//! What the launches of the items load and store, counted on a machine that is modelled. No device
-//! takes part, so the counts are the same everywhere.
+//! The bytes that the launches of the items load and store, counted on a modelled machine. No device
+//! is used, so the counts are the same everywhere.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub struct Arguments {
     /// Only items whose name matches this regular expression
     #[arg(long, value_name = "REGEX", default_value = "")]
     filter: Regex,
-    /// Elements of an item, at most
+    /// Maximum elements of an item
     #[arg(long, value_name = "N", default_value_t = 4 << 20)]
     elements: usize,
     /// Rows begin at multiples of so many bytes, as textures are copied to buffers
@@ -66,7 +66,7 @@ pub fn count(
 }
 
 /// The same kind of item with at most this many elements: a part of the first axes. Rows and windows
-/// stay as they are, unless a row alone has too many elements.
+/// stay unchanged, unless a single row has too many elements.
 pub fn smaller(item: &Item, elements: usize) -> Item {
     let mut item = item.clone();
     while item.shape.iter().product::<usize>() > elements {
@@ -98,14 +98,14 @@ fn count_item(item: &Item, choice: TuningChoice, row_bytes: usize) -> anyhow::Re
     check(&plan, &placed, &memory)?;
     let mut sum = Counts::default();
     launches.iter().for_each(|(_, counts)| sum.add(counts));
-    // What is stored last has yet to leave the cache.
+    // The last stores are still in the cache.
     sum.memory += counter.rest();
     let bytes = plan.inputs().iter().chain(plan.outputs()).map(|desc| desc.byte_len() as u64);
     Ok(Counted { launches, sum, fewest: bytes.sum() })
 }
 
-/// The memory of the inputs, and where their elements are in it: the rows of the data as asked for,
-/// all else one after the other.
+/// The memory of the inputs, and the layout of their elements: the data's rows as requested, the
+/// rest contiguous.
 fn place(inputs: &[&Tensor], row_bytes: usize) -> anyhow::Result<Vec<(Tensor, View)>> {
     let mut placed: Vec<(Tensor, View)> =
         inputs.iter().map(|&input| (input.clone(), input.desc().into())).collect();
@@ -126,7 +126,7 @@ fn place(inputs: &[&Tensor], row_bytes: usize) -> anyhow::Result<Vec<(Tensor, Vi
     Ok(placed)
 }
 
-/// Counts of wrong results would say nothing.
+/// Counts of wrong results would mean nothing.
 fn check(plan: &Plan, inputs: &[(Tensor, View)], memory: &Memory) -> anyhow::Result<()> {
     let cpu = Device::cpu();
     let uploaded = inputs.iter().map(|(tensor, view)| cpu.upload(tensor)?.with_view(view));

@@ -16,7 +16,7 @@ use wgmax::{ElementType, Tensor};
 use crate::error::raised;
 use crate::threads::detached;
 
-/// Bytes of an array, which lives as long.
+/// Bytes of an array, which they keep alive.
 struct Borrowed {
     data: *const u8,
     len: usize,
@@ -41,7 +41,7 @@ impl AsRef<[u8]> for Borrowed {
     }
 }
 
-/// The bytes of memory from the first of an array's elements to the end of the last one.
+/// The bytes of memory from the first to the last of an array's elements.
 pub(crate) struct Span {
     pub(crate) len: usize,
     /// The bytes before the element that all indices of 0 name.
@@ -63,15 +63,14 @@ fn data(array: &Bound<'_, PyUntypedArray>) -> *const u8 {
     unsafe { (*_PyArray_GET_ITEM_DATA(array.as_array_ptr())).data.cast::<u8>().cast_const() }
 }
 
-/// The memory that an array's elements are in, from the first to the last of them, as a tensor of one
-/// axis; and the place of the array's first element in it, in elements. Strides must be multiples of
-/// elements.
+/// The memory from the first to the last of an array's elements, as a 1-D tensor; and the offset of the
+/// array's first element in it, in elements. Strides must be multiples of elements.
 pub(crate) fn borrow(
     array: &Bound<'_, PyUntypedArray>,
     element_type: ElementType,
 ) -> PyResult<(Tensor, usize)> {
     let item = element_type.size();
-    // An empty slice needs an address too; one that is aligned, lest it be copied.
+    // An empty slice needs an address too: an aligned one, so that it is not copied.
     let (data, len, before) = match array.is_empty() {
         true => (std::ptr::dangling::<u64>().cast(), 0, 0),
         false => {
@@ -84,13 +83,13 @@ pub(crate) fn borrow(
     Ok((tensor.map_err(raised)?, before / item))
 }
 
-/// A new array with the elements of a tensor. Small ones are copied. Others are in the tensor's memory,
-/// and can be written to if nobody else has it.
+/// A new array with the elements of a tensor. Small ones are copied. Others share the tensor's memory,
+/// and are writable if nothing else does.
 pub(crate) fn array(
     descr: Bound<'_, PyArrayDescr>,
     mut tensor: Tensor,
 ) -> PyResult<Bound<'_, PyAny>> {
-    /// The maximum bytes that are copied: about what an object that keeps memory takes in time.
+    /// The maximum bytes that are copied: an object that keeps memory takes about as much time.
     const SMALL: usize = 4 << 10;
     let py = descr.py();
     let mut shape: Vec<npy_intp> = tensor.shape().iter().map(|&size| size as npy_intp).collect();
@@ -140,7 +139,7 @@ pub(crate) fn array(
     Ok(made)
 }
 
-/// The array, or its element as a scalar if it has no axes.
+/// The array; without axes its element, as a scalar.
 pub(crate) fn scalar_or_array<'py>(array: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
     // SAFETY: this is called with arrays that `array` has made. The reference is given away, and one
@@ -151,7 +150,7 @@ pub(crate) fn scalar_or_array<'py>(array: Bound<'py, PyAny>) -> PyResult<Bound<'
     }
 }
 
-/// What keeps the memory of an array.
+/// Keeps the memory of an array.
 #[pyclass(frozen)]
 struct Memory {
     _tensor: Tensor,

@@ -31,7 +31,7 @@ fn index_type(fields: &mut Fields<'_, '_>) -> PyResult<ElementType> {
     }
 }
 
-/// The arguments of a reduction, and how its positions are given. `alone`: they are the only
+/// The arguments of a reduction, and how its positions are given. `alone`: positions are the only
 /// result.
 pub(crate) fn reduce(
     extremum: Extremum,
@@ -93,7 +93,7 @@ pub(crate) fn pool<'py>(
 }
 
 /// The arguments of a pooling whose windows share out the axes of data of a shape, and how its indices
-/// count if it has them. An axis without a number keeps its size.
+/// count, if it has any. An axis without a number keeps its size.
 pub(crate) fn adaptive<'py>(
     extremum: Extremum,
     shape: &[usize],
@@ -140,7 +140,7 @@ fn any_windows(
     let wrong = |axis: &Bound<'_, PyAny>| bad("index_axis", "an integer", axis);
     let axis = fields.take("index_axis")?;
     let axis = axis.map(|axis| integer(&axis).ok_or_else(|| wrong(&axis))).transpose()?;
-    // As PyTorch counts: within a plane.
+    // As in PyTorch: within a plane.
     let plane = if op.layout == Layout::Nxc { 1 } else { 2 };
     let indices = Indices::new(index_type(fields)?).numbering(match is_column_major {
         true => Numbering::ColumnMajor,
@@ -249,8 +249,8 @@ pub(crate) fn segment(
     Ok((op, element_type, refuses))
 }
 
-/// A number of an operator's attribute, which is `given` as this. Of those that are too small, the
-/// operator refuses 0, and this, in the same words, the negative ones.
+/// A number of an operator's attribute, which is `given` as this value. If it is too small, this
+/// refuses negative values, and the operator refuses 0 in the same words.
 fn number(
     attribute: &'static str,
     least: &'static str,
@@ -281,7 +281,7 @@ pub(crate) fn sizes(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<usize>
     sizes.ok_or_else(|| bad(name, "a tuple of sizes", value))
 }
 
-/// Integers, or one that stands for so many.
+/// Integers, or one that stands for `count` equal ones.
 pub(crate) fn each(value: &Bound<'_, PyAny>, count: usize) -> Option<Vec<i64>> {
     integer(value).map(|value| vec![value; count]).or_else(|| integers(value))
 }

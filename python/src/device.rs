@@ -12,9 +12,9 @@ use wgmax::DeviceKind;
 use crate::error::{forked, raised};
 use crate::threads::{detached, wait};
 
-/// What belongs to a device. A forked process has none of the threads and connections of a GPU that was
-/// opened before the fork, and would wait for it for ever. So only the process that has made something
-/// of a GPU's can use and free it.
+/// An object of a device. A forked process has none of the threads and connections of a GPU that was
+/// opened before the fork, and would wait for it forever. So only the process that created an object of a
+/// GPU can use and free it.
 pub(crate) struct Held<T: Clone> {
     value: T,
     /// The process, if the device is a GPU.
@@ -30,12 +30,12 @@ impl<T: Clone> Held<T> {
         self.process.is_some_and(|process| process != std::process::id())
     }
 
-    /// What is held, to work with.
+    /// The object, for work with it.
     pub(crate) fn get(&self) -> PyResult<&T> {
         if self.is_foreign() { Err(forked()) } else { Ok(&self.value) }
     }
 
-    /// What is held, for what it says of itself.
+    /// The object, for its description.
     pub(crate) fn described(&self) -> &T {
         &self.value
     }
@@ -44,13 +44,13 @@ impl<T: Clone> Held<T> {
 impl<T: Clone> Drop for Held<T> {
     fn drop(&mut self) {
         if self.is_foreign() {
-            // What a clone shares is not freed.
+            // Clones share memory, which is not freed.
             std::mem::forget(self.value.clone());
         }
     }
 }
 
-/// What runs operators: a GPU, or the CPU.
+/// Runs operators: a GPU, or the CPU.
 #[pyclass(frozen, module = "wgmax")]
 pub(crate) struct Device(pub(crate) Held<wgmax::Device>);
 
@@ -60,7 +60,7 @@ impl From<wgmax::Device> for Device {
     }
 }
 
-/// What an adapter is, or the CPU, without opening it.
+/// A description of an adapter or the CPU, which is not opened.
 #[pyclass(frozen, get_all, module = "wgmax")]
 pub(crate) struct DeviceInfo {
     /// The name.
@@ -107,8 +107,7 @@ pub(crate) fn cpu() -> &'static wgmax::Device {
     CPU.get_or_init(wgmax::Device::cpu)
 }
 
-/// A device by name. A process opens it once: the GPU of a process that it was forked from would never
-/// answer.
+/// A device by name. A process opens it once, and again after a fork: the parent's GPU would never answer.
 fn named(py: Python<'_>, name: &str) -> PyResult<wgmax::Device> {
     static OPENED: Mutex<Option<HashMap<(u32, String), wgmax::Device>>> = Mutex::new(None);
     if name == "cpu" {
@@ -123,7 +122,7 @@ fn named(py: Python<'_>, name: &str) -> PyResult<wgmax::Device> {
     let device = if device.is_cpu() { cpu().clone() } else { device };
     let mut opened = opened();
     let opened = opened.get_or_insert_default();
-    // An adapter that was opened by another name stays the device that its tensors are on.
+    // If an adapter was opened by another name, its tensors belong to that device, which is returned.
     let mut others = opened.iter().filter(|((process, _), _)| *process == key.0);
     let known = others.find(|(_, other)| description(other.info()) == description(device.info()));
     let device = known.map_or(device, |(_, known)| known.clone());
@@ -136,14 +135,14 @@ pub(crate) fn description(info: &wgmax::DeviceInfo) -> String {
     if info.kind == DeviceKind::Host { "cpu".into() } else { info.to_string() }
 }
 
-/// What the text of a device says.
+/// A device as text.
 pub(crate) fn summary(device: &wgmax::Device) -> String {
     let info = device.info();
     let driver = if info.driver.is_empty() { "" } else { ", driver " };
     format!("{}: {}, {}{driver}{}", info.name, info.backend, info.kind, info.driver)
 }
 
-/// The device of an argument: a [`Device`], a name, or the CPU, where arrays are.
+/// The device of an argument: a [`Device`], a name, or by default the CPU, as for arrays.
 pub(crate) fn chosen(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<wgmax::Device> {
     let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(cpu().clone()) };
     if let Ok(device) = given.cast::<Device>() {
@@ -202,7 +201,7 @@ impl Device {
         hasher.finish()
     }
 
-    /// Another process opens its own adapter of this description.
+    /// Another process opens its own adapter with this description.
     fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (String,)) {
         (py.get_type::<Self>(), (description(self.0.described().info()),))
     }

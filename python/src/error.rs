@@ -1,4 +1,4 @@
-//! Errors as Python has them.
+//! Errors as Python exceptions.
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyValueError};
@@ -21,7 +21,7 @@ create_exception!(
     "A device is not there, fails, or is too small."
 );
 
-/// The type of the exception of an axis that is not there: an `ArgumentError`, and numpy's.
+/// The type of the exception of an axis that does not exist: an `ArgumentError`, and numpy's.
 pub(crate) fn axis_error(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     static TYPE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let make = || {
@@ -29,7 +29,7 @@ pub(crate) fn axis_error(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
         let members = PyDict::new(py);
         members.set_item("__module__", "wgmax")?;
         members.set_item("__doc__", "An axis is out of range.")?;
-        // In place of numpy's slots, which not every way of copying an exception copies.
+        // Replaces numpy's slots, which some ways of copying an exception do not copy.
         for name in ["_msg", "axis", "ndim"] {
             members.set_item(name, py.None())?;
         }
@@ -74,7 +74,7 @@ pub(crate) fn forked() -> PyErr {
 }
 
 fn with_code(raised: PyErr, code: &str) -> PyErr {
-    // An exception takes attributes; without the code it still has the message.
+    // An exception takes attributes. If that fails, it still has the message.
     let _ = Python::attach(|py| raised.value(py).setattr("code", code));
     raised
 }

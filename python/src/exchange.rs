@@ -10,13 +10,14 @@ use wgmax::{ElementType, TensorDesc, TensorView, View};
 use crate::array;
 use crate::error::{ArgumentError, raised};
 
-/// The names of the dtypes, in the order of the element types. Each begins with numpy's kind of it.
+/// The names of the dtypes, in the order of the element types. Each begins with numpy's kind of the
+/// dtype.
 pub(crate) const NAMES: [&str; ElementType::ALL.len()] = [
     "float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16", "uint16", "int32",
     "uint32", "int64", "uint64", "bool",
 ];
 
-/// The dtype of an element type. That of `bf16` is of the package ml_dtypes.
+/// The dtype of an element type. For `bf16` it is that of the package ml_dtypes.
 pub(crate) fn descr(
     py: Python<'_>,
     element_type: ElementType,
@@ -37,7 +38,7 @@ pub(crate) fn descr(
     }
 }
 
-/// The element type of a dtype, in any order of bytes.
+/// The element type of a dtype, in any byte order.
 pub(crate) fn element_type(descr: &Bound<'_, PyArrayDescr>) -> PyResult<ElementType> {
     let unknown = || {
         ArgumentError::new_err(format!(
@@ -59,12 +60,12 @@ pub(crate) fn element_type(descr: &Bound<'_, PyArrayDescr>) -> PyResult<ElementT
     all.find(is_of).ok_or_else(unknown)
 }
 
-/// The element type that something names: a dtype, its name, or numpy's type.
+/// The element type of a dtype, its name, or numpy's type.
 pub(crate) fn element_type_of(named: &Bound<'_, PyAny>) -> PyResult<ElementType> {
     element_type(&PyArrayDescr::new(named.py(), named)?)
 }
 
-/// An array of numpy's: the object itself, what DLPack makes of it, or what numpy makes of a list.
+/// A numpy array: the object itself, or made of it by DLPack, or by numpy from a list.
 fn numpy_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
     let py = object.py();
     let numpy = py.import(intern!(py, "numpy"))?;
@@ -84,7 +85,7 @@ fn numpy_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntyped
     Ok(made.cast_into::<PyUntypedArray>()?)
 }
 
-/// The elements of an array, where they are, or as numpy has copied them.
+/// The elements of an array, in place or copied by numpy.
 pub(crate) fn view_of(object: &Bound<'_, PyAny>) -> PyResult<TensorView> {
     let array = match object.cast_exact::<PyUntypedArray>() {
         Ok(array) => array.clone(),
@@ -99,14 +100,14 @@ pub(crate) fn view_of(object: &Bound<'_, PyAny>) -> PyResult<TensorView> {
     row_major(copied.cast::<PyUntypedArray>()?, element_type)
 }
 
-/// The elements of an array that is contiguous.
+/// The elements of a contiguous array.
 fn row_major(array: &Bound<'_, PyUntypedArray>, element_type: ElementType) -> PyResult<TensorView> {
     let (memory, _) = array::borrow(array, element_type)?;
     Ok(memory.reshape(array.shape()).map_err(raised)?.into())
 }
 
-/// The elements of an array where they are. `None` if they must be copied: they are not at multiples
-/// of their size, have another order of bytes, or have gaps that hold what is no `bool`.
+/// The elements of an array, in place. `None` if they must be copied: they are not at multiples of
+/// their size, have another byte order, or have gaps with bytes that are not a `bool`.
 fn in_place(
     array: &Bound<'_, PyUntypedArray>,
     element_type: ElementType,

@@ -6,7 +6,7 @@ use pyo3::types::{PyBool, PyDict, PyInt};
 
 use crate::error::ArgumentError;
 
-/// The keyword arguments of a call. Each is taken; what is left in the end is wrong.
+/// The keyword arguments of a call. Each is taken; those that remain at the end are wrong.
 pub(crate) struct Fields<'a, 'py> {
     function: &'static str,
     given: Option<&'a Bound<'py, PyDict>>,
@@ -22,7 +22,7 @@ impl<'a, 'py> Fields<'a, 'py> {
         self.function
     }
 
-    /// Counts an axis from one that was added before all others.
+    /// Numbers an axis after one that was added before all others.
     pub(crate) fn shift(&mut self, name: &str) -> PyResult<()> {
         let axis = self.take(name)?;
         if let (Some(given), Some(axis)) = (self.given, axis) {
@@ -68,7 +68,7 @@ impl<'a, 'py> Fields<'a, 'py> {
             .ok_or_else(|| bad(name, &format!("one of {}", names()), &value))
     }
 
-    /// Nothing may be left.
+    /// Refuses arguments that remain.
     pub(crate) fn end(self) -> PyResult<()> {
         let left = self.given.and_then(|given| given.keys().into_iter().next());
         match left {
@@ -87,7 +87,7 @@ pub(crate) fn bad(name: &str, expected: &str, value: &Bound<'_, PyAny>) -> PyErr
     ArgumentError::new_err(format!("{name} must be {expected}, but is {given}"))
 }
 
-/// A `bool` of Python's or numpy's, or 0 or 1 in place of it.
+/// A `bool` of Python or numpy, or 0 or 1 instead.
 pub(crate) fn boolean(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     match (value.extract(), integer(value)) {
         (Ok(found), _) => Ok(found),
@@ -101,7 +101,7 @@ pub(crate) fn flag(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     boolean("a flag", value)
 }
 
-/// An integer of Python's or numpy's, and no `bool`.
+/// An integer of Python or numpy, but not a `bool`.
 pub(crate) fn integer(value: &Bound<'_, PyAny>) -> Option<i64> {
     if value.is_exact_instance_of::<PyInt>() {
         return value.extract().ok();

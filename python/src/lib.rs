@@ -1,5 +1,5 @@
-//! The extension module below the Python package `wgmax`. `python/wgmax/__init__.py` is what its users
-//! see, `_wgmax.pyi` has the types.
+//! The extension module of the Python package `wgmax`. Its users see `python/wgmax/__init__.py`; the
+//! types are in `_wgmax.pyi`.
 
 #![deny(missing_docs)]
 #![allow(clippy::doc_lazy_continuation, reason = "what Python sees is in the form of numpy")]

@@ -9,8 +9,8 @@ use crate::error::raised;
 use crate::fields::{bad, integer, integers};
 use crate::run::{Input, run};
 
-/// The results of a node, as a list. `inputs` may have `None` for one that is absent; those that hold
-/// parameters are read here.
+/// The results of a node, as a list. `inputs` may have `None` for an absent one; inputs that hold parameters
+/// are read here.
 #[pyfunction]
 #[pyo3(signature = (dialect, operator, version, attributes, inputs, outputs = 1, nan = None, device = None))]
 #[expect(clippy::too_many_arguments, reason = "those of a node")]
@@ -46,7 +46,7 @@ pub(crate) fn node<'py>(
         .map(|input| input.as_ref().map(|input| dialect::Input::Desc(input.desc())))
         .collect();
     let mut made = node.operator_for(&known, nan);
-    // Inputs are read only where some of them are parameters. The first never is.
+    // Inputs are read only if they may be parameters. The first never is.
     let mut others = Vec::new();
     if matches!(made, Err(wgmax::Error::UnknownElements { .. })) {
         for input in inputs.iter().skip(1) {

@@ -1,4 +1,4 @@
-//! The operators, as Python calls them. `docs/` has their documentation.
+//! The functions of operators that Python calls. Their documentation is in `docs/`.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -14,10 +14,11 @@ use crate::run::{Input, call, call_batched, check_ids, counted};
 /// An argument of a call.
 type Given<'a, 'py> = &'a Bound<'py, PyAny>;
 
-/// What a call returns.
+/// The return value of a call.
 type Returned<'py> = PyResult<Bound<'py, PyAny>>;
 
-/// Each kind of operator: functions of one body, by pairs, for the maximum and for the minimum.
+/// The functions of each kind of operator: two with the same body, for the maximum and for the
+/// minimum.
 macro_rules! both {
     ($(
         [$($max:ident $min:ident),*] $args:tt $signature:tt $text:tt
@@ -184,8 +185,8 @@ both! {
     }
 }
 
-/// The input of a pooling, and whether its batch was added. The name of a function that ends with a
-/// number of spatial axes says by the rank whether there is a batch.
+/// The input of a pooling, and whether its batch was added. If the function's name ends with a
+/// number of spatial axes, the rank shows whether there is a batch.
 fn batch(x: Given<'_, '_>, fields: &mut Fields<'_, '_>) -> PyResult<(Input, bool)> {
     let (input, function) = (Input::of(x)?, fields.function());
     let rank = input.desc().rank();

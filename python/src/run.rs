@@ -1,4 +1,4 @@
-//! Runs an operator on what a call gave, on the device that it is to run on.
+//! Runs an operator on the inputs of a call, on the right device.
 
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -33,7 +33,7 @@ impl Input {
         }
     }
 
-    /// As [`Input::of`]. What has no elements and no type, as an empty list, has integers.
+    /// As [`Input::of`]. An input without elements and type, such as an empty list, becomes integers.
     pub(crate) fn of_integers(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let input = Self::of(object)?;
         let desc = input.desc();
@@ -44,7 +44,7 @@ impl Input {
         Ok(Self::Host(none.map_err(raised)?.into()))
     }
 
-    /// With a batch of one before all axes.
+    /// Adds a batch of one before all axes.
     pub(crate) fn batched(self) -> PyResult<Self> {
         let batched = |view: &View| view.broadcast(0, 1);
         match self {
@@ -67,7 +67,7 @@ impl Input {
         }
     }
 
-    /// The elements on the host, one after the other.
+    /// The elements on the host, contiguous.
     pub(crate) fn to_host(&self, py: Python<'_>) -> PyResult<wgmax::Tensor> {
         match self {
             Self::Host(view) => detached(py, || view.to_tensor()).map_err(raised),
@@ -76,8 +76,8 @@ impl Input {
     }
 }
 
-/// Runs an operator with the rest of a call's arguments. For arrays the results are arrays. If an
-/// input is a tensor, all is done on its device, and the results stay there.
+/// Runs an operator with the remaining arguments of a call. If all inputs are arrays, so are the
+/// results. If an input is a tensor, the operator runs on its device, and the results stay there.
 pub(crate) fn call<'py>(
     py: Python<'py>,
     operator: Operator,
@@ -87,7 +87,7 @@ pub(crate) fn call<'py>(
     call_batched(py, operator, inputs, rest, false)
 }
 
-/// As [`call`]. `is_single`: the batch is one that the caller has not given, and is left out of results.
+/// As [`call`]. `is_single`: the caller has given no batch, so results have none.
 pub(crate) fn call_batched<'py>(
     py: Python<'py>,
     operator: Operator,
@@ -115,7 +115,7 @@ pub(crate) fn call_batched<'py>(
     }
 }
 
-/// The arrays that a call gave for its results, with these in them.
+/// The arrays that the caller gave for results, with the results in them.
 fn stored<'py>(
     results: &[Bound<'py, PyAny>],
     out: &Bound<'py, PyAny>,
@@ -183,8 +183,7 @@ pub(crate) fn run<'py>(
     found.into_iter().map(|tensor| array_of(py, tensor)).collect()
 }
 
-/// The operator whose gradient is computed, with the number of segments that the gradient of its
-/// maxima tells.
+/// The operator whose gradient is computed, with the number of segments from the gradient of its maxima.
 pub(crate) fn counted(op: &SegmentMax, gradient: &TensorDesc) -> SegmentMax {
     match op.segments {
         Segments::Offsets => op.clone(),
@@ -192,8 +191,8 @@ pub(crate) fn counted(op: &SegmentMax, gradient: &TensorDesc) -> SegmentMax {
     }
 }
 
-/// Refuses ids that are at or above the number of segments, and what else is wrong with ids that are
-/// on a device. A GPU looks at them itself; they are copied to the host if it finds something.
+/// Refuses ids at or above the number of segments, and other wrong ids in a tensor. A GPU checks them
+/// itself; they are copied to the host only if it finds an error.
 pub(crate) fn check_ids(
     py: Python<'_>,
     op: &SegmentMax,
@@ -206,7 +205,7 @@ pub(crate) fn check_ids(
     {
         let check = op.clone().indices(None).status(true);
         let status = wait(py, async {
-            // Rows without elements: only the ids are looked at.
+            // Rows without elements: only the ids are checked.
             let rows = wgmax::Tensor::from_bytes(ElementType::U8, [rows, 0], &[])?;
             let rows = device.upload_async(&rows).await?;
             let found = device.run_async(check, [&rows, tensor]).await?;
@@ -219,7 +218,7 @@ pub(crate) fn check_ids(
     }
     let values = ids.to_host(py)?;
     let known = match ids {
-        // Arrays are checked as the operator runs.
+        // Arrays are checked when the operator runs.
         Input::Host(_) => Ok(()),
         Input::Device(..) => op.checked(data, &values).map(drop),
     };

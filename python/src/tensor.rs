@@ -46,7 +46,7 @@ impl Tensor {
 
 #[pymethods]
 impl Tensor {
-    /// The elements of an array, on a device.
+    /// The elements of an array, copied to a device.
     #[new]
     #[pyo3(signature = (array, device = None, *, copy = true))]
     fn of(
@@ -59,7 +59,7 @@ impl Tensor {
         let view = view_of(array)?;
         let inner = wait(py, async {
             let tensor = view.to_tensor()?;
-            // A GPU has a copy anyway.
+            // A GPU copies them in any case.
             let tensor = match copy && device.is_cpu() {
                 true => {
                     let (desc, bytes) = (tensor.desc(), tensor.bytes());
@@ -88,7 +88,7 @@ impl Tensor {
         self.numpy(py)?.call_method0("item")
     }
 
-    /// The tensor on a device: itself, if it is there.
+    /// The tensor on a device; itself, if it is there already.
     fn to(slf: PyRef<'_, Self>, device: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
         let py = slf.py();
         let (own, inner) = slf.0.get()?;
@@ -101,7 +101,7 @@ impl Tensor {
         Py::new(py, Self::new(device, copy))
     }
 
-    /// What a pickle has: the elements, on the CPU.
+    /// The content of a pickle: the elements, on the CPU.
     fn __reduce__<'py>(
         &self,
         py: Python<'py>,
@@ -169,12 +169,12 @@ impl Tensor {
         };
         match version {
             Some(_) => array.call_method("__dlpack__", (), options),
-            // Before version 1 nothing says that memory is read-only.
+            // Before version 1 DLPack cannot mark memory as read-only.
             None => array.call_method0("copy")?.call_method0("__dlpack__"),
         }
     }
 
-    /// The host's memory: of a GPU's tensor it is a copy.
+    /// The host's memory; for a GPU's tensor a copy.
     fn __dlpack_device__(&self) -> (i32, i32) {
         (1, 0)
     }
@@ -227,7 +227,7 @@ impl Tensor {
         first.ok_or_else(|| PyTypeError::new_err("a tensor without axes has no length"))
     }
 
-    /// A view: integers, slices and an ellipsis, as numpy has them.
+    /// A view: integers, slices and an ellipsis, as in numpy.
     fn __getitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<Self> {
         let view = self.view();
         let (sizes, pitches) = (view.desc().shape(), view.pitches());
@@ -300,7 +300,7 @@ impl Tensor {
         self.transpose(&PyTuple::empty(py))
     }
 
-    /// The same elements in another shape, if they are one after the other.
+    /// The same elements in another shape, if they are contiguous.
     #[pyo3(signature = (*given), text_signature = "($self, *sizes)")]
     fn reshape(&self, given: &Bound<'_, PyTuple>) -> PyResult<Self> {
         let first = match given.len() {

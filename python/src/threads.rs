@@ -1,4 +1,4 @@
-//! Threads, also of a process that was forked, and signals while a call waits.
+//! Threads, also in a forked process, and signals while a call waits.
 
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +12,8 @@ use rayon::ThreadPool;
 
 use crate::error::raised;
 
-/// Whether this process is a fork of one that had wgmax loaded. It has none of that one's threads, but
-/// rayon's pool is as if they were there, and would wait for them.
+/// Whether this process is a fork of one that had loaded wgmax. It has none of its parent's threads, but
+/// rayon's pool would wait for them.
 static FORKED: AtomicBool = AtomicBool::new(false);
 
 /// Called in a process that was just forked.
@@ -22,7 +22,7 @@ pub(crate) fn forked() {
     FORKED.store(true, Ordering::Relaxed);
 }
 
-/// A pool of this process, which was forked. A process that it forks needs one of its own.
+/// A pool of this forked process. A process that it forks needs its own.
 fn pool() -> Option<Arc<ThreadPool>> {
     static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
     let mut kept = POOL.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,7 +38,7 @@ fn pool() -> Option<Arc<ThreadPool>> {
     Some(made)
 }
 
-/// Does work that may need threads, without holding up other threads of Python.
+/// Does work that may need threads, without blocking other Python threads.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     py.detach(|| match FORKED.load(Ordering::Relaxed).then(pool).flatten() {
         Some(pool) => pool.install(work),
@@ -46,9 +46,9 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
     })
 }
 
-/// Waits for work of a device. Between slices of 50 ms Python's handlers of signals are called; if one
-/// raises an exception, as that of Ctrl-C does, the work is dropped, and what the GPU has begun it ends.
-/// The CPU does its work in one slice.
+/// Waits for work of a device. Every 50 ms Python's signal handlers are called; if one raises an
+/// exception, as that of Ctrl-C does, the work is dropped, and the GPU finishes what it has begun. The
+/// CPU does its work without such interruptions.
 pub(crate) fn wait<T: Send>(
     py: Python<'_>,
     work: impl Future<Output = wgmax::Result<T>> + Send,
@@ -63,7 +63,7 @@ pub(crate) fn wait<T: Send>(
     }
 }
 
-/// What a future gives, if it does so until then.
+/// The value of a future, if it is ready by then.
 fn wait_until<T>(end: Instant, mut work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
     struct Waker(Thread);
     impl Wake for Waker {

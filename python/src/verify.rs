@@ -6,7 +6,7 @@ use wgmax_verify::{Case, Subject, Verdict, judge};
 use crate::device::{chosen, cpu};
 use crate::threads::detached;
 
-/// What random cases found.
+/// The result of random cases.
 #[pyclass(frozen, get_all, module = "wgmax")]
 pub(crate) struct Verification {
     /// How many cases ran.

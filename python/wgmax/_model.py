@@ -1,4 +1,4 @@
-"""What `wgmax.onnx.compare_model` does, which needs the packages onnx and onnxruntime."""
+"""The implementation of `wgmax.onnx.compare_model`. It needs the packages onnx and onnxruntime."""
 
 import os
 from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union

@@ -1,4 +1,4 @@
-"""What the modules of the specifications share."""
+"""Code that the modules of the specifications share."""
 
 from . import _wgmax
 
@@ -6,9 +6,9 @@ from . import _wgmax
 def results(dialect, operator, inputs, given):
     """The result of an operator of a specification, or a tuple of several.
 
-    ``given`` are the arguments of a function by name, its ``locals()``: those of the names ``inputs``,
+    ``given`` are the arguments of a function by name, its ``locals()``: those whose names are in ``inputs``,
     the version (``version`` or ``opset``), ``outputs``, ``nan`` and ``device``; all others are
-    attributes. Attributes that are None are left out, and so are inputs that are None at the end.
+    attributes. Attributes that are None are omitted, and so are inputs at the end that are None.
     """
     inputs = [given.pop(name) for name in inputs]
     while inputs and inputs[-1] is None:

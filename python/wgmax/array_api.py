@@ -1,10 +1,10 @@
-"""The functions of the Python array API standard that wgmax has, with its exact signatures.
+"""Functions of the Python array API standard, with its exact signatures.
 
 They take arrays of any library that follows the standard, in host memory, and return arrays of that library,
 never scalars. A `wgmax.Tensor` stays on its device.
 
-Of no elements, `max` is the lowest number of the dtype or minus infinity, and `min` the opposite; `argmax`
-and `argmin` raise an error. NaN propagates, and the first of equal elements has the index.
+For an empty set, `max` is the lowest number of the dtype or minus infinity, and `min` the opposite; `argmax`
+and `argmin` raise an error. NaN propagates, and the index is that of the first of equal elements.
 
 Examples
 --------
@@ -53,12 +53,12 @@ def min(
 
 
 def argmax(x: _X, /, *, axis: Optional[int] = None, keepdims: bool = False) -> _X:
-    """The indices of the maxima along an axis; by default that in the flattened array."""
+    """The indices of the maxima along an axis; by default the index in the flattened array."""
     found: _X = _result(_wgmax.arg_max, x, axis, keepdims)
     return found
 
 
 def argmin(x: _X, /, *, axis: Optional[int] = None, keepdims: bool = False) -> _X:
-    """The indices of the minima along an axis; by default that in the flattened array."""
+    """The indices of the minima along an axis; by default the index in the flattened array."""
     found: _X = _result(_wgmax.arg_min, x, axis, keepdims)
     return found

@@ -1,6 +1,6 @@
 """ONNX's backend interface, for models of one operator that wgmax has.
 
-The devices of ONNX are ``CPU`` and ``CUDA``; here any name that `wgmax.Device` takes goes too.
+The devices of ONNX are ``CPU`` and ``CUDA``; any name that `wgmax.Device` takes is valid too.
 
 Examples
 --------
@@ -88,7 +88,7 @@ class WgmaxBackend(Backend):
     """Runs models of one operator on a device of wgmax."""
 
     device = None
-    """The name of the device that stands for all of ONNX's; by default each is named by itself."""
+    """The name of a device that replaces all of ONNX's; by default each has its own name."""
 
     @classmethod
     def _named(cls, device):
@@ -104,7 +104,7 @@ class WgmaxBackend(Backend):
 
     @classmethod
     def prepare(cls, model, device="CPU", **kwargs):
-        """The model, ready to be run on a device."""
+        """The model, prepared for a device."""
         super().prepare(model, device, **kwargs)
         reason = _reason(model)
         if reason is not None:

@@ -1,7 +1,7 @@
 """The operators on Dask arrays, which may be larger than any machine.
 
-wgmax computes each chunk on the worker that has it, and combines the maxima of chunks. A maximum never
-rounds, so chunks do not change a bit of the results.
+Each chunk is computed on the worker that has it, and the maxima of chunks are combined. A maximum never
+rounds, so results do not depend on chunks.
 
 ``device`` is the name of a device, which each worker opens; the CPU by default. ``'auto'`` is the worker's
 hardware GPU or else its CPU.
@@ -66,7 +66,7 @@ def reduce_max(
         Whether reduced axes are kept, with size 1.
     return_indices, select_last : bool
         Whether the positions of the maxima are a second result, as int64, and whether they are those of the
-        last of equal elements. As for `wgmax.reduce_max`, they may change the sign of a maximum that is zero.
+        last of equal elements. As with `wgmax.reduce_max`, they may change the sign of a maximum that is zero.
     nan : {'propagate', 'ignore'}
     empty : {'negative_infinity', 'lowest'}
         The result of an empty set of floats.
@@ -132,7 +132,7 @@ def arg_min(
 def _reduce(
     extremum, x, axis, keepdims, nan, empty, device, split_every, return_indices=False, select_last=False
 ):
-    # Wrong axes and attributes are errors now, and not on a worker.
+    # Wrong axes and attributes are errors now, before a worker runs.
     flags = {"keepdims": keepdims, "return_indices": return_indices, "select_last": select_last}
     _REDUCE[extremum](np.zeros((1,) * x.ndim, x.dtype), axis, nan=nan, empty=empty, **flags)
     axes = range(x.ndim) if axis is None else np.atleast_1d(axis).tolist()
@@ -173,7 +173,7 @@ def _reduce(
 
 
 def _reduce_block(block, extremum, axes, nan, empty, device):
-    """The partial maxima of a block. Empty sets do not change those of other blocks."""
+    """The partial maxima of a block. Empty sets do not change the maxima of other blocks."""
     if nan == "ignore" and _is_float(block.dtype) and any(block.shape[each] == 0 for each in axes):
         shape = [1 if each in axes else size for each, size in enumerate(block.shape)]
         return np.full(shape, np.nan, block.dtype)
@@ -231,7 +231,7 @@ def _reduce_records(records, axes, keepdims, split_every, **options):
 
 
 def _combine_records(records, axis, keepdims, extremum, elements, nan, select_last, device):
-    """Of the records whose elements equal the extremum the first one, or the last."""
+    """The first or last of the records whose elements equal the extremum."""
     values, at = _values(records, elements), records["at"]
     best = _REDUCE[extremum](values, axis, keepdims=True, nan=nan, device=device)
     equal = values == best
@@ -249,7 +249,7 @@ def _reduce_indexed(extremum, x, axes, keepdims, nan, select_last, device, split
     _check_known(x, "positions need")
     if any(x.shape[each] == 0 for each in axes):
         raise _wgmax.ArgumentError("a reduction of no elements has no position")
-    # Without chunks that have no elements.
+    # Drops chunks without elements.
     x = x.rechunk(tuple(tuple(size for size in sizes if size) or (0,) for sizes in x.chunks))
     chunks = [(1,) * len(sizes) if at in axes else sizes for at, sizes in enumerate(x.chunks)]
     kind = _records(np.empty(0, x.dtype), np.empty(0, np.int64)).dtype
@@ -308,7 +308,7 @@ def segment_max(
     num_segments : int, optional
         How many segments there are. By default the ids are computed now, to find the largest.
     segments : {'unsorted', 'sorted', 'offsets'}
-        Ids in any order; ids that ascend, which each chunk checks; or offsets, one more than there are
+        Ids in any order; ascending ids, which each chunk checks; or offsets, one more than there are
         segments, which are computed now.
     mode : {'raise', 'drop'}
         How an id at or above `num_segments` is treated: as an error of the computation, or its row
@@ -367,7 +367,7 @@ def _segment(
     if segments == "offsets":
         offsets = ids.compute()
         is_right = offsets.ndim == 1 and offsets.dtype.kind in "iu" and offsets.size
-        # Numbers that are too large for int64 are negative then.
+        # Numbers that are too large for int64 become negative.
         offsets = offsets.astype(np.int64)
         if not is_right or (np.diff([0, *offsets, data.shape[0]]) < 0).any():
             raise _wgmax.ArgumentError(f"offsets must be integers that ascend up to {data.shape[0]} rows")
@@ -380,7 +380,7 @@ def _segment(
     if num_segments is None:
         largest = reduce_max(ids, device=device).compute() if ids.size else -1
         num_segments = max(int(largest), -1) + 1
-    # Wrong attributes, types and shapes are errors now. Shapes of more than that are not allocated.
+    # Wrong attributes, types and shapes are errors now. Larger shapes are not allocated.
     row = np.zeros((1,) * data.ndim, data.dtype)
     _SEGMENT[extremum](
         row[:0],
@@ -460,7 +460,7 @@ def _segment_records_block(data, ids, rows, extremum, count, mode, nan, segments
 
 
 def _segment_block(data, ids, extremum, count, mode, nan, segments, device):
-    """The partial maxima of a block's segments. Those without rows do not count for others."""
+    """The partial maxima of a block's segments. Segments without rows do not change those of other blocks."""
     options = {"segments": segments, "mode": mode, "nan": nan, "device": device}
     found = _SEGMENT[extremum](data, ids, count, empty="negative_infinity", **options)
     if nan == "ignore" and _is_float(data.dtype):
@@ -480,7 +480,7 @@ def _fill_absent(values, at, value):
 
 
 def _fill_block(values, present, value):
-    """Puts a value where no rows are."""
+    """Stores a value in segments without rows."""
     if not present.all():
         values = values.copy()
         values[~present] = value
@@ -501,20 +501,20 @@ def max_pool(
     empty="negative_infinity",
     device=None,
 ) -> Any:
-    """The maximum of each window of a Dask array, as `wgmax.max_pool` has it.
+    """The maximum of each window of a Dask array, as `wgmax.max_pool` computes it.
 
     A chunk of results is computed from the elements that its windows cover: its own, and the edges of
-    neighbours. Any chunks and attributes will do.
+    neighbours. Any chunks and attributes are valid.
 
     Parameters
     ----------
     x : dask.array.Array
         Of shape [batch, channels, spatial...], or [batch, spatial..., channels].
     kernel_size, stride, padding, dilation, ceil_mode, layout, nan, empty
-        As `wgmax.max_pool` has them.
+        As for `wgmax.max_pool`.
     return_indices : bool
         Whether the positions of the maxima are a second result, as int64, from the first spatial axis
-        on. With the layout NXC they need all channels in one chunk, and get them. As for
+        on. With the layout NXC all channels are moved to one chunk for them. As with
         `wgmax.max_pool`, they may change the sign of a maximum that is zero.
     device : str, optional
         The device that workers open.
@@ -562,11 +562,11 @@ class _Axis:
         return found or [(0, self.windows)]
 
     def part(self, begin, end):
-        """What windows need: the range of elements, and the padding before and after them."""
+        """What windows cover: the range of elements, and the padding before and after them."""
         first = begin * self.stride - self.before
         last = (end - 1) * self.stride - self.before + (self.kernel - 1) * self.dilation + 1
         start, stop = max(first, 0), min(last, self.size)
-        # Windows of padding alone may be anywhere.
+        # Windows of padding alone may read any elements.
         return (start, stop, start - first, last - stop) if start < stop else (0, 0, last - first, 0)
 
     def is_empty(self, begin, end):
@@ -601,7 +601,7 @@ def _pool(
         size, windows = x.shape[first + number], shape[first + number]
         extent = (kernel[number] - 1) * dilation[number] + 1
         if isinstance(padding, str):
-            # As much as ceil(size / stride) windows need, however many windows there are.
+            # As much as ceil(size / stride) windows need, whatever their actual number.
             same = -(-size // stride[number])
             pads = max((same - 1) * stride[number] + extent - size, 0)
             before = {"valid": 0, "same_upper": pads // 2, "same_lower": pads - pads // 2}[padding]

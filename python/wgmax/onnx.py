@@ -1,6 +1,6 @@
 """The operators of ONNX, with its names, defaults and errors.
 
-``opset`` is the model's; ``nan`` overrides what a NaN does, ``'propagate'`` or ``'ignore'``. Inputs
+``opset`` is the model's; ``nan`` overrides how NaN is handled: ``'propagate'`` or ``'ignore'``. Inputs
 are arrays or tensors.
 
 Examples
@@ -33,7 +33,7 @@ __all__ = [
 
 
 def _integers(values):
-    """An input of int64. Floats stay floats, which operators refuse."""
+    """An input of int64. Floats are not converted: operators refuse them."""
     array = _np.asarray(values)
     return array.astype(_np.int64) if array.dtype.kind in "iu" or not array.size else array
 
@@ -126,9 +126,9 @@ def MaxUnpool(X, I, output_shape=None, *, kernel_shape, strides=None, pads=None,
 def compare_model(model: _Any, inputs: _Any, *, devices: _Any = None) -> _Any:
     """Compares the operators of a model with onnxruntime, on the model's own activations, bit for bit.
 
-    onnxruntime runs the model with all inner tensors kept. Then every node of the operators of this
-    module runs on every device, with the inputs that it had there. Nodes in bodies of loops and branches
-    are left out. It needs the packages onnx and onnxruntime.
+    onnxruntime runs the model and keeps all inner tensors. Then every node with an operator of this module
+    runs on every device, with the inputs that it had in onnxruntime. Nodes in bodies of loops and branches
+    are skipped. It needs the packages onnx and onnxruntime.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def compare_model(model: _Any, inputs: _Any, *, devices: _Any = None) -> _Any:
     -------
     list of NodeComparison
         For every node, device and result: `node`, `operator`, `output`, `device`, `comparison` (see
-        `wgmax.compare`), `equal`, and `error` if the node did not run there.
+        `wgmax.compare`), `equal`, and `error` if the node did not run on the device.
     """
     try:
         from ._model import compare_model as compare

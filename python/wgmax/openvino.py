@@ -1,6 +1,6 @@
 """The operators of OpenVINO, with its names, defaults and errors.
 
-``version`` is the operator's; ``nan`` overrides what a NaN does, ``'propagate'`` or ``'ignore'``.
+``version`` is the operator's; ``nan`` overrides how NaN is handled: ``'propagate'`` or ``'ignore'``.
 Inputs are arrays or tensors.
 
 Examples
@@ -79,7 +79,7 @@ def AdaptiveMaxPool(
 def SegmentMax(
     data, segment_ids, num_segments=None, *, fill_mode, version=16, nan=None, device=None
 ) -> _Any:
-    """SegmentMax, version 16. Rows whose ids are at or above ``num_segments`` are left out."""
+    """SegmentMax, version 16. Rows whose ids are at or above ``num_segments`` are dropped."""
     segment_ids = _integers(segment_ids)
     if num_segments is not None:
         num_segments = _integers(num_segments)
@@ -119,5 +119,5 @@ def ScatterNDUpdate(
 
 
 def _integers(given):
-    """Lists and numbers of Python as int64; arrays and tensors as they are."""
+    """Python's lists and numbers as int64; arrays and tensors unchanged."""
     return given if hasattr(given, "dtype") else _np.asarray(given, _np.int64)

@@ -1,21 +1,21 @@
 """PyTorch's functions of maxima and minima, on CPU tensors, with gradients.
 
-The names and arguments are PyTorch's. Tensors are read where they are, bfloat16 too, whatever their
-strides; results are not copied. Every function is an operator of `torch.library`: `torch.compile` traces it,
+The names and arguments are PyTorch's. Tensors are read in place, bfloat16 too, whatever their strides;
+results are not copied. Every function is an operator of `torch.library`: `torch.compile` traces it,
 and `torch.autograd` differentiates it twice. ``device`` is the name of the wgmax device that computes.
 
 Values, indices and gradients are PyTorch's, with these differences:
 
-- The maximum of -0 and +0 is +0 and the minimum -0, wherever there are no indices; PyTorch takes either.
-- A NaN result is the canonical NaN. Of several NaN the first one has the index, in a pooling too, where in
-  PyTorch it is the last one; so it also has the gradient.
-- A window without elements, which dilations make in the padding, passes its gradient to none; in PyTorch to
+- Without indices, the maximum of -0 and +0 is +0 and the minimum -0; PyTorch returns either.
+- A NaN result is the canonical NaN. The index, and so the gradient, is that of the first NaN. In a pooling
+  PyTorch selects the last one.
+- A window without elements, which dilations may put in the padding, drops its gradient; PyTorch passes it to
   some element.
-- Where windows overlap, gradients of float16 and bfloat16 are added and then rounded once; PyTorch rounds after
+- If windows overlap, gradients of float16 and bfloat16 are added and then rounded once; PyTorch rounds after
   each addition.
-- `segment_reduce` shares every gradient evenly among equal elements, as `amax`; PyTorch does not share
+- `segment_reduce` shares every gradient evenly among equal elements, as `amax` does; PyTorch does not share
   negative ones.
-- Integers and bool are taken by all functions, and unsigned ones of 16 to 64 bits too.
+- All functions take integers and bool, also unsigned integers of 16 to 64 bits.
 
 Examples
 --------
@@ -51,7 +51,7 @@ _Pooled = Union[Tensor, tuple[Tensor, Tensor]]
 
 
 class Extremum(NamedTuple):
-    """What `max` and `min` of a dimension return."""
+    """The result of `max` and `min` along a dimension."""
 
     values: Tensor
     indices: Tensor
@@ -76,7 +76,7 @@ def _tensor(found: Any) -> Tensor:
 
 
 def _of(low: bool, name: str) -> Callable[..., Any]:
-    """The function of maxima of this name, or that of minima."""
+    """The function of maxima with this name, or that of minima."""
     found: Callable[..., Any] = getattr(_wgmax, name.replace("max", "min") if low else name)
     return found
 
@@ -195,7 +195,7 @@ def _check_sizes(input: Tensor, dims: Sequence[int]) -> None:
 
 
 def amax(input: Tensor, dim: _Ints = (), keepdim: bool = False, *, device: str = "cpu") -> Tensor:
-    """As `torch.amax`. Equal elements share the gradient evenly; where the result is NaN it is NaN."""
+    """As `torch.amax`. Equal elements share the gradient evenly; if the result is NaN, so is the gradient."""
     return _extremum(input, _dims(input, dim), keepdim, False, False, device)
 
 
@@ -218,8 +218,8 @@ def max(
 ) -> Union[Tensor, Extremum]:
     """As `torch.max` of one tensor: of all elements, or the values and indices along a dimension.
 
-    With a dimension, the first of equal elements has the index and the gradient. Without, equal elements
-    share the gradient, and NaN are equal.
+    With a dimension, the index and the gradient are those of the first of equal elements. Without, equal
+    elements share the gradient, and all NaN are equal.
     """
     return _max(input, dim, keepdim, False, device)
 
@@ -227,12 +227,12 @@ def max(
 def min(
     input: Tensor, dim: Optional[int] = None, keepdim: bool = False, *, device: str = "cpu"
 ) -> Union[Tensor, Extremum]:
-    """As `torch.min` of one tensor. The rest is as `max` has it."""
+    """As `torch.min` of one tensor, and otherwise as `max`."""
     return _max(input, dim, keepdim, True, device)
 
 
-# Poolings. A window is its sizes, strides, pads and dilations in one list; if windows share out the axes, it
-# is their numbers alone.
+# Poolings. A window is a list of sizes, strides, pads and dilations; if windows share out the axes, of their
+# numbers only.
 
 
 def _split(window: list[int]) -> list[list[int]]:
@@ -367,7 +367,7 @@ def _max_pool(
         ("kernel_size", 1, kernel_size), ("stride", 1, stride), ("padding", 0, padding),
         ("dilation", 1, dilation),
     ]:  # fmt: skip
-        # One number, perhaps in a list, is that of all axes.
+        # One number, perhaps in a list, stands for all axes.
         each = [value] if isinstance(value, int) else list(value)
         each = each * rank if len(each) == 1 else each
         if len(each) != rank or any(number < least for number in each):
@@ -446,7 +446,7 @@ def _run_segment(
     shape = [*data.shape[:axis], count, *data.shape[axis + 1 :]]
     if not math.prod(shape):
         return data.new_empty(shape)
-    # Between the segments of two outer indices there is one of the rows that belong to none.
+    # Between the segments of two outer indices, one more has the rows that belong to none.
     starts = offsets.reshape(outer, -1) + torch.arange(outer).unsqueeze(1) * rows
     flat = data.reshape(outer * rows, *data.shape[axis + 1 :])
     options = {"segments": "offsets", "empty": "negative_infinity", "device": device}
@@ -477,7 +477,7 @@ def _share_in_segments(ctx: Any, gradient: Tensor) -> Any:
     data, offsets, found = ctx.saved_tensors
     axis = offsets.ndim - 1
     rows = torch.arange(data.shape[axis]).expand(*data.shape[:axis], -1).contiguous()
-    # The segment of each row; rows before the first and after the last are in none.
+    # The segment of each row; rows before the first offset and after the last belong to none.
     ids = torch.searchsorted(offsets.contiguous(), rows, right=True) - 1
     inside = (ids >= 0) & (ids < found.shape[axis])
     ids = ids.clamp(0, found.shape[axis] - 1)
@@ -498,10 +498,10 @@ def segment_reduce(
     offsets: Optional[Tensor] = None, axis: int = 0, unsafe: bool = False,
     initial: Optional[float] = None, device: str = "cpu",
 ) -> Tensor:  # fmt: skip
-    """As `torch.segment_reduce`, where ``reduce`` is ``'max'`` or ``'min'``.
+    """As `torch.segment_reduce`, with ``'max'`` or ``'min'`` as ``reduce``.
 
     A segment without rows has minus infinity, or infinity for the minimum, or `initial`, which takes part
-    in every segment. Equal elements share the gradient evenly, and NaN are equal.
+    in every segment. Equal elements share the gradient evenly, and all NaN are equal.
     """
     if reduce not in ("max", "min"):
         raise _wgmax.ArgumentError(f"reduce must be 'max' or 'min', but is {reduce!r}")

@@ -1,6 +1,6 @@
 """The operators of WebNN, with its names, defaults and errors.
 
-``nan`` overrides what a NaN does, ``'propagate'`` or ``'ignore'``. Inputs are arrays or tensors.
+``nan`` overrides how NaN is handled: ``'propagate'`` or ``'ignore'``. Inputs are arrays or tensors.
 
 Examples
 --------

@@ -1,5 +1,5 @@
-// A block is 16 bytes: BLOCK elements. An accumulator holds the maximum of each element of
-// some blocks.
+// A block is 16 bytes: BLOCK elements. An accumulator holds the maximum of each element of several
+// blocks.
 //
 // The top byte of the maximum of whole words is the maximum of their top bytes. So each byte of a
 // word, or each half, is shifted to the top of its own accumulator, and the bits below need no
@@ -19,7 +19,7 @@ const BLOCK: u32 = 128u / ELEMENT_BITS;
 // Elements of a word; 1 for elements of two words.
 const PER_WORD: u32 = max(1u, 32u / ELEMENT_BITS);
 
-// The elements of a block with which its words begin; of 64 bits, its elements.
+// The elements at which the words of a block begin; with 64 bits, its elements.
 @if(bits8) const WORD_STARTS: vec4<u32> = vec4<u32>(0u, 4u, 8u, 12u);
 @if(bits16) const WORD_STARTS: vec4<u32> = vec4<u32>(0u, 2u, 4u, 6u);
 @if(bits32) const WORD_STARTS: vec4<u32> = vec4<u32>(0u, 1u, 2u, 3u);
@@ -83,7 +83,7 @@ fn acc_add(acc: Acc, words: vec4<u32>) -> Acc {
     return acc_add_keys(acc, element_key(words));
 }
 
-// The same in a loop, with the ranking at hand.
+// The same in a loop, with the ranking in a variable.
 fn acc_add_with(acc: Acc, words: vec4<u32>, ranking: Ranking) -> Acc {
     return acc_add_keys(acc, element_key_with(words, ranking));
 }
@@ -156,7 +156,7 @@ fn acc_keys(acc: Acc) -> array<Key, BLOCK> {
     return array<Key, BLOCK>(vec2<u32>(acc.low.x, acc.high.x), vec2<u32>(acc.low.y, acc.high.y));
 }
 
-// The keys as they lie in a block.
+// The keys in the layout of a block.
 @if(bits8)
 fn acc_pack(acc: Acc) -> vec4<u32> {
     return (acc.b0 >> vec4<u32>(24u))

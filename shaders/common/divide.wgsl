@@ -1,5 +1,5 @@
-// Division by what a launch knows beforehand: a product and a shift, where a
-// division would take drivers dozens of steps. Exact for numbers below 2^31.
+// Division by numbers that are known when a launch is planned: a product and a shift. A division
+// takes drivers dozens of steps. Exact for numbers below 2^31.
 //
 // A divisor is (itself, m, s, 0) such that n / divisor is the high word of 2 n m, shifted by s.
 
@@ -11,14 +11,14 @@ fn quotients(n: vec4<u32>, by: vec4<u32>) -> vec4<u32> {
     return high_products(n << vec4<u32>(1u), by.y) >> vec4<u32>(by.z);
 }
 
-// The quotient of n * ratio and 2^64, for a ratio of two words.
+// The quotient of n * ratio and 2^64. The ratio has two words.
 fn scaled(n: u32, low: u32, high: u32) -> u32 {
     let carry = high_product(n, low);
     let sum = low_product(n, high) + carry;
     return high_product(n, high) + select(0u, 1u, sum < carry);
 }
 
-// The low word of a product, of halves whose products are no longer than a word.
+// The low word of a product. The products of halves fit a word.
 fn low_product(a: u32, b: u32) -> u32 {
     let high = (a >> 16u) * (b & 0xffffu) + (a & 0xffffu) * (b >> 16u);
     return (a & 0xffffu) * (b & 0xffffu) + (high << 16u);

@@ -1,15 +1,15 @@
-// Elements to keys and back, four words at a time, packed as they lie in memory.
+// Elements to keys and back, four words at a time, packed as in memory.
 //
-// A NaN has the key `params.nan_key`: all ones where NaN propagates, 0 where it is ignored.
-// Either key becomes the type's canonical quiet NaN. All other keys differ from those for the
-// maximum in the bits `params.complement`, so that the minimum has the largest key.
+// A NaN has the key `params.nan_key`: all ones if NaN propagates, 0 if it is ignored. Either key
+// becomes the type's canonical quiet NaN. All other keys differ from those for the maximum in the
+// bits `params.complement`, so that the minimum has the largest key.
 import generated::{Ranking, params};
 
 fn kernel_ranking() -> Ranking {
     return Ranking(params.nan_key, params.complement);
 }
 
-// In a loop better with a `ranking` from a variable: drivers read a parameter again each time.
+// In a loop, pass a `ranking` from a variable: drivers read a parameter again each time.
 fn element_key(words: vec4<u32>) -> vec4<u32> {
     return element_key_with(words, kernel_ranking());
 }
@@ -107,7 +107,7 @@ fn element_key_with(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
     return words ^ (SIGN_BITS ^ vec4<u32>(ranking.complement));
 }
 
-// A caller's buffer may hold any byte as a bool; all but 0 are true.
+// A caller's buffer may hold any byte as a bool: all but 0 are true.
 @if(boolean)
 fn element_key_with(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
     let low = (words & vec4<u32>(0x7f7f7f7fu)) + vec4<u32>(0x7f7f7f7fu);

@@ -1,5 +1,5 @@
-// Where an invocation stands in a dispatch. Grids have three dimensions because one of them
-// may hold too few workgroups; kernels number workgroups and invocations in one.
+// The number of an invocation in a dispatch. Grids have three dimensions because one may not allow
+// enough workgroups; kernels number workgroups and invocations in one.
 import generated::WORKGROUP;
 
 struct Invocation {

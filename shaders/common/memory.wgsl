@@ -22,7 +22,7 @@ fn memory_block(block: u32) -> vec4<u32> {
     );
 }
 
-// How many blocks there are; the last one may not be full.
+// The number of blocks; the last one may not be full.
 @if(!words)
 fn memory_blocks() -> u32 {
     return arrayLength(&source_blocks);

@@ -1,5 +1,5 @@
-// The source of a launch: elements by their number. They are contiguous in memory, or a view has
-// their places (`pitched`, see common/view): then a block or word may be composed of elements from
+// The source of a launch: elements by their number. They are contiguous in memory, or in the places
+// of a view (`pitched`, see common/view). Then a block or word may be composed of elements from
 // several places.
 import package::common::block::{BLOCK, ELEMENT_BITS, PER_WORD};
 import package::common::element::element_key;
@@ -28,7 +28,7 @@ fn source_block(block: u32) -> vec4<u32> {
     );
 }
 
-// How many blocks there are; the last one may not be full.
+// The number of blocks; the last one may not be full.
 @if(!pitched)
 fn source_len() -> u32 {
     return memory_blocks();
@@ -110,7 +110,7 @@ fn load_words_at(elements: vec4<u32>) -> vec4<u32> {
     return vec4<u32>(source_word(x), source_word(x + 1u), source_word(y), source_word(y + 1u));
 }
 
-// The PER_WORD elements from an element on, which need not begin a word of memory.
+// PER_WORD elements from an element on, which need not begin a word of memory.
 @if(bits8 || bits16)
 fn unaligned_word(element: u32) -> u32 {
     let word = element / PER_WORD;

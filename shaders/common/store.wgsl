@@ -7,8 +7,8 @@ import package::common::key::Key;
 
 const PER_STORE: u32 = PER_WORD;
 
-// Stores the elements begin <= i < end of a word. Those before belong to an earlier launch and
-// stay; those after become 0, and a later launch may store them.
+// Stores the elements begin <= i < end of a word. Those before belong to an earlier launch and are
+// kept; those after become 0, and a later launch may store them.
 @if(bits8)
 fn store_keys(word: u32, keys: array<Key, PER_STORE>, begin: u32, end: u32) {
     let packed = keys[0] | (keys[1] << 8u) | (keys[2] << 16u) | (keys[3] << 24u);

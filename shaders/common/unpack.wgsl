@@ -1,5 +1,5 @@
-// Contiguous elements go to the places of a view. The memory between these places does not change.
-// The CPU kernel is in src/plan/view.rs.
+// Contiguous elements are copied to the places of a view. The memory between these places does not
+// change. The CPU kernel is in src/plan/view.rs.
 import package::common::block::{ELEMENT_BITS, PER_WORD};
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::memory::memory_word;
@@ -9,7 +9,7 @@ import generated::{WORKGROUP, params, view};
 @if(bits8 || bits16) @group(0) @binding(2) var<storage, read_write> result: array<atomic<u32>>;
 @if(bits32 || bits64) @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
-// Elements of an invocation: a word, or one of 64 bits.
+// Elements of an invocation: those of a word, or one of 64 bits.
 @compute @workgroup_size(WORKGROUP)
 fn main(at: Invocation) {
     let word = invocation_number(at);
@@ -18,7 +18,7 @@ fn main(at: Invocation) {
     }
 }
 
-// Other elements of the word belong to other invocations, or to nobody.
+// Other elements of the word belong to other invocations, or to none.
 @if(bits8 || bits16)
 fn store(word: u32) {
     let bits = memory_word(params.base + word);

@@ -10,11 +10,11 @@ import generated::params;
 @if(!bits64) const OUTPUTS: u32 = 4u;
 @if(bits64) const OUTPUTS: u32 = 2u;
 
-// The results of a vector, counted from its first one; of 64 bits, in x and y.
+// The results of a vector, counted from its first one; with 64 bits, in x and y.
 @if(!bits64) const OFFSETS: vec4<u32> = vec4<u32>(0u, 1u, 2u, 3u);
 @if(bits64) const OFFSETS: vec4<u32> = vec4<u32>(0u, 1u, 1u, 1u);
 
-// The keys of any four elements; of 64 bits, of the elements x and y.
+// The keys of any four elements; with 64 bits, of the elements x and y.
 @if(bits8 || bits16)
 fn load_elements(element: vec4<u32>) -> vec4<u32> {
     let word = vec4<u32>(
@@ -32,7 +32,7 @@ fn load_elements(element: vec4<u32>) -> vec4<u32> {
     return element_key(load_words_at(element));
 }
 
-// The keys of neighbouring elements, the first of which begins a word, or a block of 32 and 64 bits.
+// The keys of neighbouring elements. The first one begins a word, or with 32 and 64 bits a block.
 @if(bits8)
 fn load_aligned(element: u32) -> vec4<u32> {
     return element_key(vec4<u32>(source_word(element / 4u))) << vec4<u32>(24u, 16u, 8u, 0u);
@@ -63,8 +63,8 @@ fn load_contiguous(element: u32) -> vec4<u32> {
     return element_key(vec4<u32>(low, low, high, high)) << vec4<u32>(16u, 0u, 16u, 0u);
 }
 
-// The word of PER_WORD elements that begins at an element, which need not begin a word and may be a
-// little before the source.
+// The word of PER_WORD elements from an element on, which need not begin a word and may be shortly
+// before the source.
 @if(bits8 || bits16)
 fn word_from(element: u32) -> u32 {
     let last = i32(source_words()) - 1;
@@ -89,7 +89,7 @@ fn vector_max(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     return select(a, b, above.xxyy);
 }
 
-// Which components belong to the results that are chosen.
+// Which components belong to the selected results.
 @if(!bits64)
 fn component_mask(chosen: vec4<bool>) -> vec4<bool> {
     return chosen;
@@ -111,13 +111,13 @@ fn empty_vector() -> vec4<u32> {
     return vec4<u32>(params.empty_low, params.empty_high, params.empty_low, params.empty_high);
 }
 
-// Stores the wanted results. The others belong to other launches and do not change.
+// Stores the selected results. The others belong to other launches and do not change.
 fn store_vector(vector: u32, keys: vec4<u32>, wanted: vec4<bool>) {
     store_words(vector, element_words(vector_words(keys)), wanted);
 }
 
-// The words of a vector's components, which have them in their top bits: one word of 8 bits, two of
-// 16 bits, and four of 32 and 64 bits.
+// The words of a vector, from the top bits of its components: one word of 8 bits, two of 16 bits,
+// and four of 32 and 64 bits.
 @if(bits8)
 fn vector_words(components: vec4<u32>) -> vec4<u32> {
     let bytes = (components >> vec4<u32>(24u)) << vec4<u32>(0u, 8u, 16u, 24u);
@@ -135,7 +135,7 @@ fn vector_words(components: vec4<u32>) -> vec4<u32> {
     return components;
 }
 
-// Stores those words that belong to the wanted results.
+// Stores the words that belong to the selected results.
 @if(bits8)
 fn store_words(vector: u32, words: vec4<u32>, wanted: vec4<bool>) {
     if all(wanted) {

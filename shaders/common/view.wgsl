@@ -9,13 +9,13 @@ const ELEMENTS: u32 = 0u;
 const BLOCKS: u32 = 2u;
 
 struct MemoryPlace {
-    // The element of memory.
+    // The place in memory, in elements.
     at: u32,
     // Elements of the source that are contiguous from there on, at least.
     row: u32,
 }
 
-// The place of an element; of those past the end, that of the last one.
+// The place of an element. Elements past the end have the place of the last one.
 fn memory_place(element: u32) -> MemoryPlace {
     let in_source = min(element, view.len - 1u);
     let number = view.first + in_source;
@@ -29,7 +29,7 @@ fn memory_place(element: u32) -> MemoryPlace {
         at += (rest - next * axis.x) * axis.w;
         rest = next;
     }
-    // The size of a single loop is not known, 0: then it is the source that ends.
+    // The size of a single loop is 0, unknown: then the length of the source is the limit.
     let row = min(inner.x - column, view.len - in_source);
     return MemoryPlace(at, select(1u, row, inner.w == 1u));
 }

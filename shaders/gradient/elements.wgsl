@@ -1,4 +1,4 @@
-// The gradients of windows, and sums of them, as they lie in memory.
+// The gradients of windows, and their sums, in the layout of memory.
 import kernel::{gradient_word, result};
 @if(bits16) import package::gradient::sum::{Sum, widen};
 @if(!bits16) import package::gradient::sum::Sum;

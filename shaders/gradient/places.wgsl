@@ -1,5 +1,5 @@
-// Which element the position of an item names. The axes of the items and the axes that positions
-// count together give the place of an element.
+// The element that the position of an item names. Its place is the sum of two offsets: along the
+// axes of the items, and along the axes that positions count.
 import kernel::index_word;
 import package::common::divide::quotient;
 import generated::params;
@@ -18,7 +18,7 @@ fn offset(number: u32, begin: u32, end: u32) -> u32 {
     return offset;
 }
 
-// The element of an item, counted from that of the launch; NOWHERE if it has none there.
+// The element of an item, counted from the launch's first; NOWHERE if the launch does not have it.
 fn element_of(item: u32) -> u32 {
     let at = (params.index_base + item) * params.index_words;
     let position = index_word(at);

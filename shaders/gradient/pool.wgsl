@@ -1,8 +1,8 @@
 // The gradient of a pooling: each element gets the sum of the gradients of those windows whose
-// maximum it is, by the indices that the pooling gave. The windows come in row-major order.
+// maximum it is, by the indices that the pooling returned. The windows come in row-major order.
 //
 // Elements are [outer, axis 0, axis 1, axis 2, inner], and gradients and indices [outer, windows of
-// each axis, inner]. An invocation makes a word of the result, or an element of 64 bits. The CPU
+// each axis, inner]. An invocation computes a word of the result, or an element of 64 bits. The CPU
 // kernel is in src/gradient/pool.rs.
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, invocation_number};
@@ -19,10 +19,10 @@ import generated::{WORKGROUP, params};
 @group(0) @binding(3) var<storage, read> indices: array<u32>;
 
 struct Span {
-    // The windows that an element lies in, and the one after the last.
+    // The windows that cover an element: the first one, and the one after the last.
     begin: u32,
     end: u32,
-    // What is left of the element's number.
+    // The rest of the element's number, for the next axes.
     rest: u32,
 }
 
@@ -45,7 +45,7 @@ fn span(i: u32, number: u32) -> Span {
         return Span(0u, 0u, rest);
     }
     let last = u32(distance);
-    // From the first window on that reaches so far.
+    // Begins with the first window that reaches so far.
     let reached = max(last, axis.reach) - axis.reach;
     let begin = quotient(reached + axis.stride - 1u, params.by_stride[i]);
     return Span(begin, min(quotient(last, params.by_stride[i]) + 1u, axis.outputs), rest);
@@ -69,7 +69,7 @@ fn sum_of(element: u32) -> Sum {
             for (var k = third.begin; k < third.end; k++) {
                 let window = (line + k) * inner + third.rest;
                 let found = indices[(params.index_base + window) * params.index_words] == wanted;
-                // A window without elements has the index of a first element.
+                // The index of a window without elements is that of a first element.
                 if found && (number >= inner || is_tap(i, j, k)) {
                     sum = add_rounded(sum, gradient(params.gradient_base + window));
                 }
@@ -79,7 +79,7 @@ fn sum_of(element: u32) -> Sum {
     return sum;
 }
 
-// Whether the first element of all axes is a tap of a window that reaches there.
+// Whether the first element along all axes is a tap of a window that reaches it.
 @if(!shared_out)
 fn is_tap(i: u32, j: u32, k: u32) -> bool {
     return is_tap_along(0u, i) && is_tap_along(1u, j) && is_tap_along(2u, k);

@@ -1,6 +1,6 @@
-// Stores values where their positions say. An invocation has an item: a value with its position. No
-// two items have one element or, where they may (`unpooled`), the winner stores its value. The CPU
-// kernel is in src/gradient/scatter.rs.
+// Stores values at their positions. An invocation has an item: a value with its position. No two
+// items name one element or, if they may (`unpooled`), the winner stores its value. The CPU kernel
+// is in src/gradient/scatter.rs.
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::source::source_word;
 import package::gradient::places::{NOWHERE, element_of};

@@ -1,9 +1,9 @@
-// Addition of floating-point numbers in integers, rounded to nearest, ties to even. Shaders may not
-// add floats where every bit counts: a driver may flush subnormal numbers, and need not know NaN
+// Addition of floating-point numbers in integers, rounded to nearest, ties to even. Shaders cannot
+// add floats if every bit counts: a driver may flush subnormal numbers, and need not support NaN
 // and infinities.
 //
-// Sums have 32 bits, or 64 where the elements have; elements of 16 bits are widened, and sums are
-// rounded once, in the end. A NaN becomes the type's canonical quiet NaN. The same in Rust is
+// Sums have 32 bits, or 64 if the elements do; elements of 16 bits are widened, and sums are
+// rounded once more at the end. A NaN becomes the type's canonical quiet NaN. The same in Rust is
 // src/gradient/sum.rs.
 
 @if(!float64) alias Sum = u32;
@@ -48,12 +48,12 @@ fn add_rounded(a: Sum, b: Sum) -> Sum {
     }
     let rest = bits & 7u;
     let round = rest > 4u || (rest == 4u && (bits & 8u) != 0u);
-    // The hidden bit counts the exponent up, and so does one that rounding carries.
+    // The hidden bit increments the exponent, and so does a carry of rounding.
     let magnitude = ((exponent - 1u) << 23u) + (bits >> 3u) + select(0u, 1u, round);
     return (large & 0x80000000u) | min(magnitude, 0x7f800000u);
 }
 
-// With three more bits: the two after the last one, and whether there are more.
+// With three more bits: the two after the last one, and whether any after these is set.
 @if(!float64)
 fn mantissa(magnitude: u32) -> u32 {
     return ((magnitude & 0x7fffffu) | select(0u, 0x800000u, magnitude >= 0x800000u)) << 3u;
@@ -118,13 +118,13 @@ fn mantissa(number: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(number.x << 3u, (high << 3u) | (number.x >> 29u));
 }
 
-// By 0 to 63 bits.
+// Shifts by 0 to 63 bits.
 @if(float64)
 fn shift_right(bits: vec2<u32>, by: u32) -> vec2<u32> {
     if by >= 32u {
         return vec2<u32>(bits.y >> (by - 32u), 0u);
     }
-    // Shifted in two steps, since by 32 it would not be shifted at all.
+    // In two steps, since a shift by 32 would do nothing.
     return vec2<u32>((bits.x >> by) | ((bits.y << 1u) << (31u - by)), bits.y >> by);
 }
 
@@ -136,7 +136,7 @@ fn shift_left(bits: vec2<u32>, by: u32) -> vec2<u32> {
     return vec2<u32>(bits.x << by, (bits.y << by) | ((bits.x >> 1u) >> (31u - by)));
 }
 
-// An element of 16 bits as a number of 32.
+// An element of 16 bits as a float of 32.
 @if(float16)
 fn widen(bits: u32) -> Sum {
     let sign = (bits & 0x8000u) << 16u;

@@ -1,10 +1,10 @@
-// The gradient of a pooling from its data, in one launch. A workgroup makes a box of elements. It
+// The gradient of a pooling from its data, in one launch. A workgroup owns a box of elements. It
 // loads the elements of all windows that touch the box, and finds the maxima of these windows; then
 // each element gets the sum of the gradients of the windows whose maximum it is, in row-major
 // order. Several workgroups process the windows at the borders.
 //
-// An invocation makes a word of the result, or an element of 64 bits. There is no inner axis. The
-// CPU kernel is in src/gradient/tile.rs.
+// An invocation computes a word of the result, or an element of 64 bits. There is no inner axis.
+// The CPU kernel is in src/gradient/tile.rs.
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, group_number};
 import package::common::store::PER_STORE;
@@ -19,7 +19,7 @@ import generated::{MAXIMA, WORKGROUP, params};
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 @group(0) @binding(3) var<storage, read> gradients: array<u32>;
 
-// Which key is the maximum of each window of the tile; all ones where there is none.
+// The key that is the maximum of each window of the tile; all ones if there is none.
 var<workgroup> maxima: array<u32, MAXIMA>;
 
 // The first window of a tile that covers an element along an axis, and the one after the last.
@@ -30,7 +30,7 @@ struct Span {
 
 fn span(i: u32, distance: u32) -> Span {
     let axis = params.windows.axes[i];
-    // From the first window on that reaches so far.
+    // Begins with the first window that reaches so far.
     let reached = max(distance, axis.reach) - axis.reach;
     let begin = quotient(reached + axis.stride - 1u, params.by_stride[i]);
     let end = min(quotient(distance, params.by_stride[i]) + 1u, params.tiles.windows[i]);
@@ -97,7 +97,7 @@ fn gradient_word(word: u32) -> u32 {
     return gradients[word];
 }
 
-// Makes a word of the tile's elements, which begin with one.
+// Computes a word of the tile's elements, which begin with a word.
 fn make(tile: Tile, begin: vec3<u32>, number: u32) {
     let row = quotient(number, params.by_words);
     let row0 = quotient(row, params.by_elements1);

@@ -1,9 +1,9 @@
-// The maximum of each column of a matrix, or of each of `splits` pieces of it, for a series of
+// The maximum of each column of a matrix, or of each of `splits` pieces of it, for several
 // matrices. Results are numbered over [matrices, splits, width].
 //
 // A workgroup owns `tile` neighbouring blocks (16 bytes) of results, and WORKGROUP / tile
 // invocations share each: neighbours read neighbouring addresses of a row, and the others the next
-// rows. A tree in workgroup memory ends it. The CPU kernel is in src/reduce/columns.rs.
+// rows. A tree in workgroup memory combines them. The CPU kernel is in src/reduce/columns.rs.
 import package::common::block::{Acc, BLOCK, acc_add_with, acc_add_keys, acc_pack};
 @if(unaligned) import package::common::block::{ELEMENT_BITS, PER_WORD, WORD_STARTS, acc_keys};
 @if(!unaligned) import package::common::element::element_words;
@@ -21,9 +21,9 @@ import generated::{WORKGROUP, params};
 
 var<workgroup> shared_keys: array<vec4<u32>, WORKGROUP>;
 
-// For the block of results that begins with an element: the maximum of each column in every
-// `WORKGROUP / tile`-th row of its unit, from row `share` on. Matrices are whole rows; every row
-// and every block of results begins with a block of memory.
+// For the block of results at an element: the maximum of each column in every `WORKGROUP / tile`-th
+// row of its unit, from row `share` on. Matrices are whole rows; every row and every block of
+// results begins with a block of memory.
 @if(!unaligned)
 fn columns_of(element: u32, share: u32) -> Acc {
     let unit = element / params.width;
@@ -57,14 +57,14 @@ fn columns_of(element: u32, share: u32) -> Acc {
     return acc;
 }
 
-// Any position: the words of the block (of 64 bits, its elements) are looked up one by one. The
+// Any position: the words of the block (with 64 bits, its elements) are looked up one by one. The
 // elements of a word may be in two units, if a matrix or a piece ends between them; then they come
 // from two places. They are never in three: if there are two columns, results begin at an even
 // place.
 @if(unaligned)
 fn columns_of(element: u32, share: u32) -> Acc {
-    // The first block of all may begin before the first result; its first word then has the
-    // first results, which `main` moves to their place.
+    // The first block of all may begin before the first result. Its first word then has the first
+    // results, which `main` shifts to their place.
     let number = vec4<u32>(element) + WORD_STARTS;
     let before = number >= vec4<u32>(0x80000000u);
     let first_result = select(min(number, vec4<u32>(params.outputs - 1u)), vec4<u32>(0u), before);
@@ -72,7 +72,7 @@ fn columns_of(element: u32, share: u32) -> Acc {
     let column = first_result % params.width;
     let here = params.width - column;
     let next = unit + 1u;
-    // Nothing comes after the last unit.
+    // Nothing follows the last unit.
     let from_here = select(
         ~(vec4<u32>(0xffffffffu) << (here * ELEMENT_BITS)),
         vec4<u32>(0xffffffffu),
@@ -82,8 +82,8 @@ fn columns_of(element: u32, share: u32) -> Acc {
 
     let base = params.base + (unit / params.splits) * params.len + column;
     let first = (unit % params.splits) * (params.chunk * params.width);
-    // Reads begin `here` elements early, so that the next unit's first element comes to lie
-    // after this unit's last one.
+    // Reads begin `here` elements early, so that the next unit's first element follows this unit's
+    // last one.
     let next_base = params.base + (next / params.splits) * params.len - here;
     let next_first = (next % params.splits) * (params.chunk * params.width);
 
@@ -136,8 +136,7 @@ fn store(block: u32, acc: Acc) {
 @compute @workgroup_size(WORKGROUP)
 fn main(at: Invocation) {
     let block = group_number(at) * params.tile + at.local % params.tile;
-    // Results before the first one belong to an earlier launch. Where all is aligned there are
-    // none.
+    // Results before the first one belong to an earlier launch. If all is aligned there are none.
     let lead = params.result_base % PER_STORE;
     let exists = block < (params.outputs + lead + BLOCK - 1u) / BLOCK;
     var acc: Acc;

@@ -1,10 +1,10 @@
-// The maximum of each column of a matrix, or of each of `splits` pieces of it, and where it is, for a
-// series of matrices. Results are numbered as in reduce/columns. The CPU kernel is in
+// The maximum of each column of a matrix, or of each of `splits` pieces of it, and its position, for
+// several matrices. Results are numbered as in reduce/columns. The CPU kernel is in
 // src/reduce/columns_index.rs.
 //
-// A workgroup has `tile` neighbouring output vectors, and WORKGROUP / tile invocations share each:
-// they look at every so many-th row. `aligned`: the results of a vector lie in one matrix, and their
-// elements begin with a word, or a block of 32 and 64 bits.
+// A workgroup has `tile` neighbouring output vectors, and WORKGROUP / tile invocations share each: an
+// invocation reads every (WORKGROUP / tile)-th row. `aligned`: the results of a vector are in one
+// matrix, and their elements begin with a word, or with 32 and 64 bits a block.
 import package::common::invocation::{Invocation, group_number};
 @if(aligned) import package::common::vector::load_aligned;
 import package::common::vector::{
@@ -21,8 +21,8 @@ var<workgroup> places: array<vec4<u32>, WORKGROUP>;
 
 // The results of a vector.
 struct Columns {
-    // Their elements in the first row of the unit, counted from the first matrix's first one; the
-    // number of that row, and of the unit's last one counted from it.
+    // Their elements in the first row of the unit, counted from the first element of the first
+    // matrix; the number of that row, and that of the unit's last one, counted from it.
     element: vec4<u32>,
     row: vec4<u32>,
     last: vec4<u32>,
@@ -112,7 +112,7 @@ fn main(at: Invocation) {
     if !exists || at.local >= params.tile {
         return;
     }
-    // The rank of zeros does not tell their sign.
+    // The rank of a zero does not show its sign.
     let place = state.place ^ vec4<u32>(params.positions.tie_mask);
     let element = columns.element + (place - columns.row) * params.width;
     store_vector(params.result_base / OUTPUTS + vector, load_elements(params.base + element), wanted);

@@ -1,11 +1,11 @@
 // The maximum of each contiguous row, or of each of `splits` pieces of it, and with `positions` also
-// where it is. The CPU kernel is in src/reduce/rows.rs.
+// its position. The CPU kernel is in src/reduce/rows.rs.
 //
 // A unit is one piece of one row. `threads_per_row` invocations share a unit, and a workgroup
 // holds WORKGROUP / threads_per_row units, whose results fill whole words.
 //
-// With positions, an invocation keeps the largest rank so far and its block, and searches the
-// elements of that block alone. So it does little more than without positions.
+// With positions, an invocation keeps the largest rank so far and its block, and searches only the
+// elements of that block. So it does little more than without positions.
 import package::common::block::{Acc, BLOCK, acc_add, acc_add_with, acc_add_some, acc_fold, acc_keys};
 import package::common::element::kernel_ranking;
 import package::common::invocation::{Invocation, group_number};
@@ -22,14 +22,15 @@ var<workgroup> places: array<u32, WORKGROUP>;
 
 @if(!positions) alias Found = Key;
 
-// The largest of some elements, and its place in the row, by which of equal ones the smaller counts.
+// The largest of some elements, and its place in the row. Of equal elements, that with the smaller
+// place counts.
 @if(positions)
 struct Found {
     key: Key,
     place: u32,
 }
 
-// What is known of the blocks so far.
+// The state after some blocks.
 @if(!positions) alias State = Acc;
 
 // The largest rank so far, and the block that has it.
@@ -49,7 +50,7 @@ fn begin_with(block: u32) -> State {
     return State(KEY_LOWEST, block);
 }
 
-// Adds a block, the number `block` of the source.
+// Adds a block: `block` is its number in the source.
 @if(!positions)
 fn add(state: State, words: vec4<u32>, ranking: Ranking, block: u32) -> State {
     return acc_add_with(state, words, ranking);
@@ -79,7 +80,7 @@ fn note(best: State, acc: Acc, block: u32) -> State {
     return State(select(best.rank, rank, takes), select(best.block, block, takes));
 }
 
-// What an invocation without elements finds.
+// The result of an invocation without elements.
 @if(!positions)
 fn nothing() -> Found {
     return KEY_LOWEST;
@@ -122,10 +123,10 @@ fn unit_found(unit: u32, lane: u32) -> Found {
     let start = params.base + row * params.len + skipped;
     let end = start + min(params.chunk, params.len - skipped);
 
-    // The blocks at the ends may be shared with neighbours: the first one is one of the blocks with
-    // which invocations begin, the last one of those with which they end. Between them are whole
-    // blocks, four loads in flight. Drivers fetch the descriptor of a source before a loop only
-    // if its length is asked for.
+    // The blocks at the ends may be shared with neighbours, so invocations take their first blocks
+    // before the loop and their last ones after it. Between them are whole blocks, with four loads
+    // in flight. Drivers fetch the descriptor of a source before a loop only if the shader uses its
+    // length.
     let first = start / BLOCK;
     let last = min(end / BLOCK, source_len());
     let step = params.threads_per_row;
@@ -168,7 +169,7 @@ fn hold(local: u32, found: Found) {
     places[local] = found.place;
 }
 
-// Adds what another invocation holds.
+// Merges the result of another invocation.
 @if(!positions)
 fn merge(local: u32, other: u32) {
     keys[local] = key_max(keys[local], keys[other]);

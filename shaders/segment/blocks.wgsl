@@ -15,14 +15,14 @@ import generated::{WORKGROUP, params};
 @group(0) @binding(2) var<storage, read_write> result: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> carry: array<vec4<u32>>;
 
-// Keys as they lie in a block.
+// Keys in the layout of a block.
 alias Held = vec4<u32>;
 
 fn merge(a: Held, b: Held) -> Held {
     return acc_pack(acc_add_keys(acc_add_keys(Acc(), a), b));
 }
 
-// A block of a row, where the rows begin at an element.
+// A block of a row; `base` is the element at which the rows begin.
 fn block_of(base: u32, row: u32, column: u32) -> u32 {
     return base / BLOCK + row * params.columns + column;
 }
@@ -41,7 +41,7 @@ fn main(at: Invocation) {
     let begin = min(place.begin + place.run * params.run_rows, place.end);
     let end = min(begin + params.run_rows, place.end);
 
-    // The first segment of the run, once it has ended.
+    // The first segment of the run, set when it ends.
     var head = no_rows();
     var acc = Acc();
     var current = NO_SEGMENT;
@@ -54,7 +54,7 @@ fn main(at: Invocation) {
     for (var row = begin; row < end; row++) {
         let segment = next_segment;
         let block = next_block;
-        // On their way while this row is worked on.
+        // The next row is loaded while this one is processed.
         if row + 1u < end {
             next_segment = row_segment(row + 1u);
             next_block = source_block(block_of(params.base, row + 1u, place.column));

@@ -1,4 +1,4 @@
-// The status of ids or offsets. Its first word says what is wrong: 1 if one is below the one before
+// The status of ids or offsets. Its first word has their errors: 1 if one is below the one before
 // it, 2 if one is negative, 4 if an offset is after the last row. The second word counts the rows
 // that belong to no segment. The CPU kernel is in src/segment/check_ids.rs.
 import package::common::invocation::{Invocation, invocation_number};
@@ -7,7 +7,7 @@ import generated::{ANY_ORDER, OFFSETS, WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> status: array<atomic<u32>>;
 
-// A high word, such that unsigned order is that of ids.
+// A high word whose unsigned order is that of ids.
 fn ordered(high: u32) -> u32 {
     return high ^ params.id_sign;
 }
@@ -27,13 +27,13 @@ fn is_wide(id: u32) -> bool {
     return params.id_words == 2u && high_word(id) != 0u;
 }
 
-// How many rows lie before an offset.
+// How many rows are before an offset.
 fn rows_before(id: u32) -> u32 {
     let rows = select(min(low_word(id), params.rows), params.rows, is_wide(id));
     return select(rows, 0u, is_negative(id));
 }
 
-// Negative ids of one word are above all numbers of segments.
+// Negative ids of one word are larger than all numbers of segments.
 fn has_segment(id: u32) -> bool {
     return low_word(id) < params.segments && !is_wide(id);
 }
@@ -52,8 +52,8 @@ fn findings(id: u32, i: u32) -> u32 {
     return found;
 }
 
-// Rows without a segment that this id tells of: its own, or those before the first offset and
-// after the last one.
+// Rows without a segment that this id shows: its own, or those before the first offset and after
+// the last one.
 fn rows_dropped(id: u32, i: u32) -> u32 {
     if params.form != OFFSETS {
         return select(0u, 1u, i >= params.counted && !has_segment(id));

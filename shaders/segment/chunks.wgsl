@@ -1,5 +1,5 @@
-// Chunks of rows as in segment/groups, each of which an invocation goes through by itself: what is
-// fast where a driver emulates a GPU, and workgroups are slow to wait for their invocations.
+// Chunks of rows as in segment/groups, but one invocation goes through each by itself. This is fast
+// if a driver emulates a GPU, where a workgroup waits for its invocations slowly.
 //
 // The kernels declare `Held`, the maximum so far of a part of each row, and `read_row`, `maximum_of`
 // one row, `merge`, `store_result` and `store_carry`. The CPU's version is src/segment/chunks.rs.

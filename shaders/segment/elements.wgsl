@@ -1,14 +1,14 @@
-// The maxima of ascending segments of rows of any length, or which row has them (`argmax`): the first
-// of equal ones, for each element of a row. segment/tiles says how workgroups go through the rows,
-// and segment/chunks how single invocations do (`single`). The CPU kernel is in
+// The maxima of ascending segments of rows of any length or, with `argmax`, the rows that have them,
+// for each element of a row: of equal ones the first. segment/tiles says how workgroups go through
+// the rows, and segment/chunks how single invocations do (`single`). The CPU kernel is in
 // src/segment/maxima.rs.
 //
-// Several elements of less than 32 bits share a word, and several invocations cannot write one
-// word. So such results go to scratch as items, a key and a mark, of which finish makes elements;
-// and the carry list holds their keys, a word each (`from_carry`).
+// Several elements of less than 32 bits share a word, and several invocations cannot write one word.
+// So such results are written to scratch as items, a key and a mark, which finish turns into
+// elements. The carry list holds their keys, a word each (`from_carry`).
 //
-// With `argmax` results are the complements of rows, so that 0 stands for no row; finish makes
-// elements and indices of them. The carry list holds rows (`from_carry`).
+// With `argmax` results are the complements of rows, so that 0 stands for no row; finish turns them
+// into elements and indices. The carry list holds rows (`from_carry`).
 import package::common::element::element_words;
 import package::common::invocation::Invocation;
 import package::common::key::{Key, key_above, key_max, key_rank};
@@ -20,7 +20,7 @@ import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 @group(0) @binding(4) var<storage, read_write> carry: array<u32>;
-// What an earlier launch carried.
+// The rows that an earlier launch carried.
 @group(0) @binding(5) var<storage, read> candidates: array<u32>;
 
 @if(!argmax) alias Held = Key;
@@ -115,7 +115,7 @@ fn candidate_row(row: u32, column: u32) -> u32 {
     return min(candidate, params.last_row);
 }
 
-// Of equal ones the row before stays.
+// Of equal rows the earlier one is kept.
 @if(argmax)
 fn merge(before: Held, after: Held) -> Held {
     let takes = key_above(after.key, before.key);

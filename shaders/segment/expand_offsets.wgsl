@@ -1,5 +1,5 @@
 // Ids from offsets: the segment of each row, or NO_SEGMENT. An invocation searches the segment of
-// the first row of its chunk, and goes on from there. The CPU kernel is in
+// the first row of its chunk, and continues from there. The CPU kernel is in
 // src/segment/expand_offsets.rs.
 import package::common::invocation::{Invocation, invocation_number};
 import package::segment::id_words::{high_word, low_word};
@@ -8,7 +8,7 @@ import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
-// Where a segment begins, as far as that is a row.
+// The first row of a segment, if it has one here.
 fn offset_of(segment: u32) -> u32 {
     let low = low_word(params.base + segment);
     let high = high_word(params.base + segment);
@@ -17,8 +17,8 @@ fn offset_of(segment: u32) -> u32 {
     return select(select(low, 0x7fffffffu, large), 0u, negative);
 }
 
-// The last segment that begins at a row or before it; NO_SEGMENT if there is none. Offsets that
-// do not ascend end the search somewhere.
+// The last segment that begins at a row or before it; NO_SEGMENT if there is none. If offsets do
+// not ascend, the search still ends.
 fn search(row: u32) -> u32 {
     var low = 0u;
     var high = params.segments + 1u;

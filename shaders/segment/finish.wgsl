@@ -1,7 +1,7 @@
 // Items of scratch become elements or, with `argmax`, elements and their rows' numbers. With
-// `initial`, elements of the data join them; an element without rows keeps its bits. Then a launch
-// stores elements or, with `places`, numbers. Results are numbered over [segments, inner]; an
-// invocation owns an output vector. The CPU kernel is in src/segment/finish.rs.
+// `initial`, they are joined with elements of the data; an element without rows keeps its bits.
+// Then a launch stores elements or, with `places`, numbers. Results are numbered over [segments,
+// inner]; an invocation owns an output vector. The CPU kernel is in src/segment/finish.rs.
 @if(argmax && initial) import package::common::divide::quotient;
 @if(argmax) import package::common::divide::quotients;
 @if((!argmax || initial) && !bits64) import package::common::block::ELEMENT_BITS;
@@ -34,7 +34,7 @@ fn is_here(mark: vec4<u32>) -> vec4<bool> {
     return vec4<bool>(true);
 }
 
-// A launch has some of the rows at hand, and other launches have the others.
+// A launch binds some of the rows, and other launches the others.
 @if(argmax)
 fn is_here(mark: vec4<u32>) -> vec4<bool> {
     return (mark == vec4<u32>(0u)) | is_row_here(mark);
@@ -45,7 +45,7 @@ fn is_row_here(mark: vec4<u32>) -> vec4<bool> {
     return ~mark - params.first_row < vec4<u32>(params.rows);
 }
 
-// The keys of results that have a mark; of others, anything.
+// The keys of results that have a mark; the others are unspecified.
 @if(!argmax && !bits64)
 fn item_keys(number: vec4<u32>, item: vec4<u32>, mark: vec4<u32>) -> vec4<u32> {
     let keys = vec4<u32>(items[item.x], items[item.y], items[item.z], items[item.w]);
@@ -83,7 +83,7 @@ fn position(row: u32) -> u32 {
 fn store_indices(number: vec4<u32>, mark: vec4<u32>, wanted: vec4<bool>) {
     for (var i = 0u; i < OUTPUTS; i++) {
         if wanted[i] {
-            // -1 where there is no row.
+            // -1 if there is no row.
             let known = mark[i] != 0u;
             let at = (params.index_base + number[i]) * params.index_words;
             indices[at] = select(0xffffffffu, position(~mark[i]), known);
@@ -134,7 +134,7 @@ fn data_bits(element: vec4<u32>) -> vec4<u32> {
     return vec4<u32>(data_word(x), data_word(x + 1u), data_word(y), data_word(y + 1u));
 }
 
-// Components with their low bits at the top.
+// Components whose low bits are shifted to the top.
 @if(initial && !bits64)
 fn at_top(bits: vec4<u32>) -> vec4<u32> {
     return bits << vec4<u32>(32u - ELEMENT_BITS);
@@ -145,7 +145,7 @@ fn at_top(bits: vec4<u32>) -> vec4<u32> {
     return bits;
 }
 
-// Which results the data keeps: of equal elements its own is the first.
+// Which results the data keeps: among equal elements its own comes first.
 @if(initial && argmax)
 fn keeps(keys: vec4<u32>, data: vec4<u32>) -> vec4<bool> {
     let above = vector_above(vector_rank(keys), vector_rank(data));

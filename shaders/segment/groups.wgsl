@@ -1,15 +1,15 @@
-// The maxima of segments of rows whose ids ascend. A workgroup goes through a chunk of rows, for
-// some of their columns. A segment that begins and ends within the chunk is stored. The first and
-// the last segment of a chunk may continue in others: they go to the carry list, two rows for each
-// chunk with ids of their own, which a later launch goes through in turn. So the time does not
-// depend on the length of segments, and no workgroup waits for another.
+// The maxima of segments of rows whose ids ascend. A workgroup goes through a chunk of rows, for some
+// of their columns. A segment that begins and ends within the chunk is stored. The first and the last
+// segment of a chunk may continue in others: they go to the carry list, two rows for each chunk with
+// ids of their own, which a later launch reduces in the same way. So the time does not depend on the
+// length of segments, and no workgroup waits for another.
 //
-// The invocations of a column share the chunk: each has a run of neighbouring rows. A scan finds
-// what the runs before each have of the segment that it begins with.
+// The invocations of a column share the chunk: each has a run of neighbouring rows. For the segment
+// that a run begins with, a scan finds the maximum of the runs before it.
 //
-// Here is what all such kernels do. How they read rows is in segment/tiles and segment/blocks. They
-// declare `Held`, a maximum as workgroup memory has it, and `merge`, `store_result` and `store_carry`
-// of it. The CPU's version is src/segment/chunks.rs.
+// This file is shared by all such kernels. How they read rows is in segment/tiles and segment/blocks.
+// They declare `Held`, a maximum in workgroup memory, and for it `merge`, `store_result` and
+// `store_carry`. The CPU's version is src/segment/chunks.rs.
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, group_number};
 import package::segment::ids::NO_SEGMENT;
@@ -37,7 +37,7 @@ struct Tail {
     held: Held,
 }
 
-// What the scan has of each invocation, before and after its last step in turns.
+// Two tables of tails, one for each invocation: steps of the scan read one and write the other.
 var<workgroup> tail_segments: array<u32, 2u * WORKGROUP>;
 var<workgroup> tail_maxima: array<Held, 2u * WORKGROUP>;
 
@@ -65,8 +65,8 @@ fn no_rows() -> Tail {
     return Tail(NO_SEGMENT, Held());
 }
 
-// Rows, and more after them. Out-of-range ids, and rows of the carry list without an id, separate
-// no segments.
+// Rows, with more rows after them. Out-of-range ids, and rows of the carry list without an id, do not
+// separate segments.
 fn join(before: Tail, after: Tail) -> Tail {
     if after.segment == NO_SEGMENT {
         return before;
@@ -86,7 +86,7 @@ fn set_tail(at: u32, tail: Tail) {
     tail_maxima[at] = tail.held;
 }
 
-// Joins each run with all before it in the chunk. Gives where the first invocation's is.
+// Joins each run with all before it in the chunk. Returns where the table of results begins.
 fn scan(place: Place, own: Tail) -> u32 {
     var tail = own;
     var first = 0u;
@@ -103,7 +103,7 @@ fn scan(place: Place, own: Tail) -> u32 {
     return first;
 }
 
-// The runs before an invocation's own, after a scan.
+// The runs before an invocation's own, from the results of a scan.
 fn tail_before(place: Place, first: u32) -> Tail {
     return tail_at(first + place.local - params.width);
 }
@@ -120,7 +120,7 @@ fn note_first(place: Place, before: u32, segment: u32) {
     }
 }
 
-// A segment has ended.
+// Stores a segment that has ended.
 fn store_ended(place: Place, ended: Tail) {
     if params.last == 0u && ended.segment == first_segment {
         store_carry(2u * place.chunk, place.column, ended.held);
@@ -129,7 +129,7 @@ fn store_ended(place: Place, ended: Tail) {
     }
 }
 
-// The chunk has ended, with its last segment. One invocation of each column does this.
+// Ends the chunk with its last segment. One invocation of each column does this.
 fn end_chunk(place: Place, last: Tail) {
     let some = last.segment != NO_SEGMENT;
     if params.last == 1u {

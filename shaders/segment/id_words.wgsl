@@ -1,4 +1,4 @@
-// The words of ids or offsets, where a kernel reads nothing else.
+// The words of ids or offsets, for kernels that read nothing else.
 @if(small_ids) import package::segment::ids::{small_id_word, widened};
 import generated::params;
 
@@ -14,7 +14,7 @@ fn low_word(id: u32) -> u32 {
     return ids[id * params.id_words];
 }
 
-// The same as the low word where there is one.
+// The same as the low word if there is only one.
 @if(small_ids)
 fn high_word(id: u32) -> u32 {
     return low_word(id);

@@ -1,9 +1,9 @@
-// The ids of rows: of one word or of two, or smaller ones (`small_ids`).
+// The ids of rows: of one word or two, or smaller ones (`small_ids`).
 import generated::params;
 
 @group(0) @binding(3) var<storage, read> ids: array<u32>;
 
-// Stands for the segment of a row whose id is out of range, and for no segment.
+// The segment of a row whose id is out of range, and of no row.
 const NO_SEGMENT: u32 = 0xffffffffu;
 
 // The segment of a row, counted from the first one of this launch.
@@ -14,7 +14,7 @@ fn row_segment(row: u32) -> u32 {
     return narrow_segment(row);
 }
 
-// The same where ids have one word.
+// The same for ids of one word.
 @if(small_ids)
 fn narrow_segment(row: u32) -> u32 {
     return segment_of(widened(ids[small_id_word(id_of(row))], id_of(row)), 0u);
@@ -25,7 +25,7 @@ fn narrow_segment(row: u32) -> u32 {
     return segment_of(ids[id_of(row)], 0u);
 }
 
-// The same where they have two.
+// The same for ids of two words.
 fn wide_segment(row: u32) -> u32 {
     return segment_of(ids[2u * id_of(row)], ids[2u * id_of(row) + 1u]);
 }
@@ -39,16 +39,16 @@ fn small_id_word(id: u32) -> u32 {
     return id >> (3u - params.id_bits / 8u);
 }
 
-// Such an id as a word, taken from the word that holds it.
+// Such an id, as a word.
 fn widened(word: u32, id: u32) -> u32 {
-    // Moved to the top, so that moving it back extends its sign.
+    // Shifted to the top and back, which extends its sign.
     let unused = 32u - params.id_bits;
     let top = word << (unused - id * params.id_bits % 32u);
     return select(top >> unused, u32(i32(top) >> unused), params.id_sign != 0u);
 }
 
-// The segment of an id. In one word a negative id has the top bit, which no number of segments
-// has; in two words its high word is not 0.
+// The segment of an id. A negative id of one word has the top bit set, as no number of segments
+// has; of two words, its high word is not 0.
 fn segment_of(low: u32, high: u32) -> u32 {
     let segment = low - params.first_segment;
     let inside = low < 0x80000000u && low >= params.first_segment && segment < params.segments;

@@ -1,6 +1,6 @@
-// The part of the data that each row of updates goes to, from the indices of the row. An invocation
-// has a row. With `status` it also counts the rows that go nowhere. The CPU kernel is in
-// src/segment/locate.rs.
+// The part of the data that each row of updates belongs to, from the indices of the row. An
+// invocation takes a row. With `status` it also counts the rows that belong to no part. The CPU
+// kernel is in src/segment/locate.rs.
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, invocation_number};
 import package::segment::id_words::{high_word, low_word};
@@ -9,7 +9,7 @@ import generated::{NO_PART, OUT_OF_RANGE, WORKGROUP, params};
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 @if(status) @group(0) @binding(4) var<storage, read_write> status: array<atomic<u32>>;
 
-// The place of an index along an axis of this size; NO_PART if it has none there.
+// The place of an index along an axis of this size; NO_PART if it has none.
 fn place(id: u32, size: u32) -> u32 {
     let high = high_word(id);
     let negative = (high & params.id_sign) != 0u;
@@ -20,7 +20,7 @@ fn place(id: u32, size: u32) -> u32 {
     return select(NO_PART, at, fits && at < size);
 }
 
-// Where a row is among the parts by its own place.
+// Where a row's parts begin, by the axes of rows.
 fn origin(row: u32) -> u32 {
     var rest = row;
     var sum = 0u;

@@ -1,9 +1,9 @@
-// Chunks of rows that go through workgroup memory, a tile after the other: neighbouring invocations
-// read neighbouring elements, whatever part of them they look at afterwards, and store neighbouring
-// results. segment/groups says what becomes of them.
+// Chunks of rows are loaded into workgroup memory one tile after the other: neighbouring
+// invocations read neighbouring elements, whichever they process afterwards, and store neighbouring
+// results. segment/groups says how results are combined.
 //
-// `RUN` are the rows of a tile that an invocation looks at, which is odd so that
-// invocations use different banks of the memory, and `read_row`.
+// `RUN` is the number of rows of a tile that an invocation processes. It is odd so that invocations
+// use different banks of the memory. Kernels declare `read_row`.
 import package::common::invocation::Invocation;
 import package::segment::groups::{
     Place, Tail, end_chunk, join, no_rows, note_first, place_of, scan, store_ended, tail_before,
@@ -13,7 +13,7 @@ import package::segment::ids::{NO_SEGMENT, narrow_segment, wide_segment};
 import kernel::{Held, read_row};
 import generated::{RUN, WORKGROUP, params};
 
-// The elements of a tile, and the segments of their rows; afterwards, what has ended where.
+// The elements of a tile, and the segments of their rows; afterwards, the segments that end.
 var<workgroup> segments: array<u32, RUN * WORKGROUP>;
 var<workgroup> maxima: array<Held, RUN * WORKGROUP>;
 
@@ -43,7 +43,7 @@ fn visit(at: Invocation) {
 }
 
 // Elements of a tile are numbered over [rows, columns of the workgroup]. An invocation reads and
-// stores elements of its column, which lie as far apart as there are runs.
+// stores elements of its column, at a distance of as many rows as there are runs.
 fn shared_element(place: Place, i: u32) -> u32 {
     return i * params.runs * params.width + place.local;
 }
@@ -57,7 +57,7 @@ fn own_element(place: Place, i: u32) -> u32 {
     return (place.run * RUN + i) * params.width + place.lane;
 }
 
-// Loads depend on no condition, so that all of them are on their way together.
+// Loads depend on no condition, so that all of them are in flight together.
 fn read_tile(place: Place, first: u32) {
     if place.run >= params.runs {
         return;

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use crate::base::element_type::ElementType;
 
-/// The enum, and the kind of each variant: that of its group.
+/// The enum, and the kind of each variant: the kind of its group.
 macro_rules! errors {
     ($($(#[$about:meta])* $kind:ident {
         $($(#[$meta:meta])* $variant:ident $({ $($fields:tt)* })?,)*
@@ -108,7 +108,7 @@ Tensor {
         b_shape: Vec<usize>,
     },
 }
-/// Operators as a specification has them.
+/// Operators, as a specification defines them.
 Dialect {
     /// Axes must be given either as an attribute or as an input, and not as both.
     #[error(
@@ -137,7 +137,7 @@ Dialect {
         /// The shape given.
         shape: Vec<usize>,
     },
-    /// The operator of a dialect, in this version, does not take an element type.
+    /// A version of a dialect's operator does not take an element type.
     #[error("{dialect} {} does not take {element_type}", versioned(.operator, .version))]
     TypeNotInDialect {
         /// The dialect.
@@ -291,7 +291,7 @@ Operator {
         /// The rank of the input.
         rank: usize,
     },
-    /// An axis without elements cannot be shared out among windows.
+    /// Windows cannot share out an axis without elements.
     #[error("spatial axis {axis} has no elements that windows could share out")]
     NothingToShareOut {
         /// The spatial axis, from 0.
@@ -309,8 +309,8 @@ Operator {
         extent: u128,
         /// The size of the input with its padding.
         padded: u128,
-        /// Whether the window would fit, but all of the padded input is padding at the end, where
-        /// the rounding lets no window begin.
+        /// Whether the window fits the padded input but, with this rounding, would begin in the
+        /// padding at the end.
         only_end_padding: bool,
     },
     /// The data of SegmentMax is a scalar, which has no rows.
@@ -324,7 +324,7 @@ Operator {
         /// The rank found.
         rank: usize,
     },
-    /// The number of segment ids is not that of the rows, or there are no offsets.
+    /// There is not one segment id for each row, or there are no offsets.
     #[error("{what} has a length of {length}, but needs {rows}")]
     SegmentIdsLength {
         /// "segment_ids" or "offsets".
@@ -403,7 +403,7 @@ Operator {
         /// The number of rows.
         rows: usize,
     },
-    /// Positions of maxima are asked for, but sets have no elements.
+    /// Positions of maxima are requested, but sets have no elements.
     #[error("an empty set has no position: the input has the shape {shape:?}")]
     EmptySet {
         /// The shape of the input.
@@ -415,7 +415,7 @@ Operator {
         /// The number of elements.
         elements: u64,
     },
-    /// The caller's function for progress has stopped a run.
+    /// The caller's function for progress has cancelled a run.
     #[error("the run was cancelled when {done} of {total} bytes were done")]
     Cancelled {
         /// Bytes of the inputs that were done.
@@ -433,7 +433,7 @@ Operator {
         /// How many were given.
         actual: usize,
     },
-    /// An operator does not give a result that the caller asks for.
+    /// An operator does not return a result that the caller requests.
     #[error("the operator gives no {name}; it gives {results} result{}", plural(*.results))]
     NoSuchResult {
         /// The result: "values", "indices" or "status".
@@ -454,13 +454,13 @@ Operator {
     OutputCount {
         /// The operator.
         operator: String,
-        /// How many it gives, with the noun: "1 output", "1 or 2 outputs".
+        /// How many it returns, with the noun: "1 output", "1 or 2 outputs".
         expected: &'static str,
         /// How many are requested.
         actual: usize,
     },
 }
-/// Limits, and what a plan was made for.
+/// Limits, and the tensors that a plan was made for.
 Plan {
     /// Something exceeds a limit of the device.
     #[error("{what} needs {needed}; the limit ({limit}) is {allowed}")]
@@ -488,7 +488,8 @@ Plan {
     /// allow no workgroups.
     #[error("the device has no compute shaders: its limits allow no workgroup")]
     NoComputeShaders,
-    /// An input is not of the type and shape that an operator takes, or that a plan was made for.
+    /// An input does not have the type and shape that an operator takes, or that a plan was made
+    /// for.
     #[error(
         "input {position} of {of} is {expected_type}{expected_shape:?}; given: \
          {actual_type}{actual_shape:?}"
@@ -507,7 +508,7 @@ Plan {
         /// The shape given.
         actual_shape: Vec<usize>,
     },
-    /// A view of a result is not of the type and shape that the result has.
+    /// A view of a result does not have the type and shape of the result.
     #[error(
         "result {position} is {expected_type}{expected_shape:?}; the view given: \
          {actual_type}{actual_shape:?}"
@@ -583,7 +584,7 @@ Device {
     DeviceLost {
         /// The device.
         device: String,
-        /// The reason that the driver gives.
+        /// The reason that the driver reports.
         reason: String,
     },
     /// The device or its driver reported an error that the caller did not cause.
@@ -605,13 +606,13 @@ Device {
         /// The device that holds the tensor, with its number.
         actual: String,
     },
-    /// The queue that was given with a device belongs to another device.
+    /// The queue that was given with a device is another device's.
     #[error("the queue that was given with {device} belongs to another device")]
     WrongQueue {
         /// The device.
         device: String,
     },
-    /// Something waits for a GPU, and nothing may wait in a browser.
+    /// A browser does not allow waiting for a GPU.
     #[error("a browser does not wait for its GPU; use the async form")]
     WouldBlock,
     /// A tensor is the result of a chain that has not been submitted.
@@ -723,7 +724,7 @@ Recording {
         /// What is wrong, as a sentence.
         reason: String,
     },
-    /// No tensor can be made of the texels of a format.
+    /// A format has texels that no tensor can be made of.
     #[error("texels of {format} are not channels of one element type")]
     TextureFormat {
         /// The format.
@@ -802,7 +803,7 @@ fn range_hint(rank: usize) -> String {
     }
 }
 
-/// What to do about a result that overlaps another tensor.
+/// How to avoid a result that overlaps another tensor.
 fn overlap_hint(other: &str, result: &str) -> String {
     match other.starts_with("input") {
         true => format!(

@@ -1,4 +1,4 @@
-//! What every module uses: errors, element types, work on all cores, files.
+//! What every module uses: errors, element types, threads, files.
 
 pub(crate) mod element_type;
 pub(crate) mod error;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Items of a chunk where each takes little.
+/// Items of a chunk, if each takes little time.
 pub(crate) const CHUNK_LEN: usize = 1 << 14;
 
 /// The number of threads that share work.
@@ -15,7 +15,7 @@ pub(crate) fn count() -> usize {
     1
 }
 
-/// Works on all parts. A thread takes the next one when it has done its last.
+/// Works on all parts. Each thread takes the next part when it has finished one.
 pub(crate) fn each<P: Send>(parts: Vec<P>, work: impl Fn(P) + Sync) {
     each_with(parts, || (), |(), part| work(part));
 }
@@ -44,14 +44,14 @@ pub(crate) fn sort<T: Ord + Send>(items: &mut [T]) {
     items.sort_unstable();
 }
 
-/// As [`each`], with something that a thread makes once and keeps from one part to the next.
+/// As [`each`]. `S` is a value that a thread makes once and keeps from one part to the next.
 pub(crate) fn each_with<P: Send, S>(
     parts: Vec<P>,
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, P) + Sync,
 ) {
     let (threads, all, done) = (count().min(parts.len()), parts.len(), AtomicUsize::new(0));
-    // Only this work is watched, and none that this thread does for others meanwhile.
+    // Only this work is watched, not what this thread does for other work meanwhile.
     let check = CHECK.take();
     let goes_on = || {
         let share = || done.fetch_add(1, Relaxed) as f64 / all as f64;
@@ -68,15 +68,16 @@ pub(crate) fn each_with<P: Send, S>(
     CHECK.set(check);
 }
 
-/// Is told the share of the parts that are begun, from 0 to 1, and says whether work goes on.
+/// Gets the fraction of the parts that have begun, from 0 to 1, and returns whether work continues.
 pub(crate) type Check = Arc<dyn Fn(f64) -> bool + Send + Sync>;
 
 thread_local! {
-    /// That of the work that this thread begins.
+    /// The check of the work that this thread begins.
     static CHECK: RefCell<Option<Check>> = const { RefCell::new(None) };
 }
 
-/// Does work whose parts `check` is asked about: once it says no, the others are left out.
+/// Does work in parts, and calls `check` for each: after it returns false, the other parts are
+/// skipped.
 #[cfg_attr(not(feature = "cpu"), expect(dead_code, reason = "for the CPU's kernels"))]
 pub(crate) fn watched(check: Check, work: impl FnOnce()) {
     struct Reset;
@@ -90,7 +91,7 @@ pub(crate) fn watched(check: Check, work: impl FnOnce()) {
     work();
 }
 
-/// Calls `work` on so many threads at once, the calling one among them. It is not generic, so that
+/// Calls `work` on so many threads at once, including the calling one. It is not generic, so
 /// rayon's part of it is compiled once.
 fn run(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "cpu")]

@@ -9,7 +9,7 @@ use crate::exec::gpu::Recording;
 use crate::operator::Operator;
 use crate::tensor::{Inputs, Outputs};
 
-/// Operators that are submitted to a GPU together. Each may take the results of earlier ones.
+/// Operators that are submitted to a GPU together. They may take the results of earlier ones.
 ///
 /// Created by [`Device::chain`]. The result tensors hold their values once the chain has been
 /// submitted. Until then only the chain itself accepts them; other uses return

@@ -47,8 +47,8 @@ pub async fn adapters_async() -> Vec<DeviceInfo> {
 
 /// Finds the adapter that [`Device::named`] would open, without opening it.
 ///
-/// Use it to request a device with features of your own, for [`Device::from_wgpu`]. The name `auto`
-/// means `gpu` here: the best adapter, which may be a software one.
+/// Use it to request a device with your own features, for [`Device::from_wgpu`]. The name `auto` means
+/// `gpu` here: the best adapter, which may be a software one.
 ///
 /// # Errors
 /// [`Error::NoAdapter`]; [`Error::WouldBlock`] in a browser.
@@ -140,11 +140,11 @@ impl Device {
     /// A device by name:
     ///
     /// - `auto`: as [`Device::auto`]; `cpu`: as [`Device::cpu`]; `gpu`: as [`Device::gpu`];
-    /// - `hardware`: the best GPU adapter that is no software adapter;
+    /// - `hardware`: the best GPU adapter that is not a software adapter;
     /// - the index of an adapter in [`adapters`];
     /// - a part of an adapter's name, backend or driver.
     ///
-    /// Upper and lower case make no difference.
+    /// Case does not matter.
     ///
     /// # Errors
     /// [`Error::NoAdapter`], [`Error::AdapterRefused`], [`Error::NoCpu`]; [`Error::WouldBlock`] in a
@@ -162,7 +162,7 @@ impl Device {
     }
 
     /// Opens every adapter, in the order of [`adapters_async`]. The CPU comes last, if the feature
-    /// `cpu` is on. In a browser the first one is [`Error::WouldBlock`].
+    /// `cpu` is on. In a browser the first item is [`Error::WouldBlock`].
     pub fn all() -> Vec<Result<Self>> {
         let opened = block_on_gpu(async { Ok(gpu::open_all().await) });
         Self::with_cpu(opened.unwrap_or_else(|error| vec![Err(error)]))
@@ -173,7 +173,7 @@ impl Device {
         Self::with_cpu(gpu::open_all().await)
     }
 
-    /// All devices, of which the CPU is the last one.
+    /// All devices. The CPU comes last.
     fn with_cpu(gpus: Vec<Result<Gpu>>) -> Vec<Result<Self>> {
         let gpus = gpus.into_iter().map(|gpu| gpu.map(Self::from_gpu));
         #[cfg(feature = "cpu")]
@@ -184,9 +184,9 @@ impl Device {
     /// A device that the caller has opened. Plans respect the limits it was opened with.
     /// [`DeviceOptions::wrap`] does the same with options.
     ///
-    /// Call this once and keep the device, or clones of it: it holds the compiled pipelines, and
-    /// each takes milliseconds to compile. If several wrap one wgpu device, they accept each
-    /// other's tensors.
+    /// Call this once and keep the device, or clones of it: it holds the compiled pipelines, and each
+    /// takes milliseconds to compile. Devices that wrap the same wgpu device accept each other's
+    /// tensors.
     ///
     /// # Errors
     /// [`Error::WrongQueue`] for the queue of another device, [`Error::DeviceLost`].
@@ -211,7 +211,7 @@ impl Device {
     }
 
     /// This device with `edit` applied to each shader's text before it is compiled. Tests inject
-    /// faults with it, to see that they are found. The CPU has no shaders and is unchanged.
+    /// faults with it, to check that they are detected. The CPU has no shaders and is unchanged.
     #[doc(hidden)]
     pub fn with_edited_shaders(
         &self,
@@ -272,8 +272,7 @@ impl Device {
         matches!(self.backend, Backend::Cpu(_))
     }
 
-    /// The wgpu device and its queue, for work of the caller's own on this device; `None` for the
-    /// CPU.
+    /// The wgpu device and its queue, for the caller's own work; `None` for the CPU.
     pub fn wgpu(&self) -> Option<(&wgpu::Device, &wgpu::Queue)> {
         self.gpu_backend().map(|gpu| (&gpu.device, &gpu.queue))
     }
@@ -281,7 +280,7 @@ impl Device {
     /// Waits for work of this device.
     ///
     /// # Errors
-    /// [`Error::WouldBlock`] for a GPU in a browser; nothing is begun then.
+    /// [`Error::WouldBlock`] for a GPU in a browser; then no work has begun.
     pub(crate) fn block_on<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
         match &self.backend {
             Backend::Cpu(_) => block_on(work),
@@ -301,7 +300,8 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::OverLimit`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`];
-    /// [`Error::WouldBlock`] for a GPU in a browser, where only the `async` forms wait for one.
+    /// [`Error::WouldBlock`] for a GPU in a browser, where only the `async` functions can wait for
+    /// one.
     pub fn upload(&self, tensor: &Tensor) -> Result<DeviceTensor> {
         self.block_on(self.upload_async(tensor))
     }
@@ -318,8 +318,8 @@ impl Device {
         Ok(DeviceTensor::new(tensor.desc(), storage))
     }
 
-    /// A tensor of zeros, or on the CPU the one in memory. On a GPU `write` gets the buffer, for bytes
-    /// that are not in the memory of the WebAssembly.
+    /// A tensor of zeros, or on the CPU the one in memory. On a GPU `write` gets the buffer, so that
+    /// bytes outside of the WebAssembly memory can be written to it.
     #[cfg(target_family = "wasm")]
     #[doc(hidden)]
     pub async fn filled_async(
@@ -338,12 +338,11 @@ impl Device {
         Ok(DeviceTensor::new(desc, storage))
     }
 
-    /// Runs an operator on tensors of this device. The results stay on the device. For tensors on the
-    /// host there is [`Run`](crate::Run).
+    /// Runs an operator on tensors of this device. The results stay on the device. [`Run`](crate::Run)
+    /// takes tensors on the host.
     ///
     /// # Errors
-    /// As [`Device::plan`], [`Error::WrongDevice`], [`Error::NotSubmitted`], and what the device
-    /// reports.
+    /// As [`Device::plan`], [`Error::WrongDevice`], [`Error::NotSubmitted`], and errors of the device.
     pub fn run<'a>(
         &self,
         operator: impl Into<Operator>,
@@ -370,8 +369,8 @@ impl Device {
     /// Runs a plan. It must have been made for this device's limits.
     ///
     /// # Errors
-    /// [`Error::InputCount`] and [`Error::WrongInput`] for inputs unlike those that the plan was
-    /// made for, [`Error::WrongDevice`], [`Error::NotSubmitted`], and what the device reports.
+    /// [`Error::InputCount`] and [`Error::WrongInput`] for inputs that differ from those that the plan
+    /// was made for, [`Error::WrongDevice`], [`Error::NotSubmitted`], and errors of the device.
     pub fn execute<'a>(
         &self,
         plan: &Plan,
@@ -392,7 +391,7 @@ impl Device {
         self.execute_watched(plan, &inputs.into_inputs(), None).await
     }
 
-    /// As [`Device::execute_async`]; on the CPU `watch` is told how far it is.
+    /// As [`Device::execute_async`]; on the CPU `watch` gets the progress.
     pub(crate) async fn execute_watched(
         &self,
         plan: &Plan,
@@ -419,10 +418,10 @@ impl Device {
         self.plan_views(operator, &views, &[])
     }
 
-    /// Makes the pipeline of a shader, unless the device has it.
+    /// Compiles the pipeline of a shader, unless the device has it.
     ///
     /// # Errors
-    /// [`Error::CannotRecord`] on the CPU, and what the device reports.
+    /// [`Error::CannotRecord`] on the CPU, and errors of the device.
     #[doc(hidden)]
     pub fn compile(&self, shader: &Shader) -> Result<()> {
         match &self.backend {
@@ -453,8 +452,8 @@ impl Device {
         }
     }
 
-    /// Runs a plan one launch at a time. After each launch, `after` is called for each buffer that
-    /// it wrote to, scratch included, with the launch's number and all bytes of the buffer. This
+    /// Runs a plan one launch at a time. After each launch, `after` is called for each buffer that the
+    /// launch wrote to, scratch included, with the launch's number and all bytes of the buffer. This
     /// finds the first launch at which two devices differ.
     ///
     /// # Errors
@@ -500,7 +499,7 @@ impl Device {
         }
     }
 
-    /// Checks that the inputs are those that the plan was made for, and on this device.
+    /// Checks that the inputs are those that the plan was made for, and are on this device.
     fn backend_inputs<'a>(
         &'a self,
         plan: &Plan,

@@ -20,8 +20,8 @@ pub struct DeviceOptions {
 }
 
 impl DeviceOptions {
-    /// The defaults: no pipeline cache, the tuning that suits the device, no power preference, no
-    /// optional features.
+    /// The defaults: no pipeline cache, a tuning for the device, no power preference, no optional
+    /// features.
     pub fn new() -> Self {
         Self::default()
     }
@@ -48,8 +48,8 @@ impl DeviceOptions {
         self
     }
 
-    /// Which adapter counts as the best: with `LowPower` an integrated GPU comes before a discrete
-    /// one. In a browser only this option selects the GPU.
+    /// Which adapter is the best: with `LowPower` an integrated GPU comes before a discrete one. In
+    /// a browser this option alone selects the GPU.
     ///
     /// Adapter indices count in this order.
     pub fn power_preference(mut self, preference: wgpu::PowerPreference) -> Self {
@@ -81,7 +81,7 @@ impl DeviceOptions {
         let wanted = match &*lower {
             "cpu" => return self.cpu(None),
             "auto" if cfg!(feature = "cpu") => "hardware",
-            // Without the CPU, a software adapter is better than nothing.
+            // Without the CPU, a software adapter is better than no device.
             "auto" => "gpu",
             _ => name,
         };
@@ -92,7 +92,7 @@ impl DeviceOptions {
         }
     }
 
-    /// The CPU, perhaps because no adapter was right or could be opened.
+    /// The CPU, perhaps because no adapter was suitable or could be opened.
     fn cpu(&self, adapter: Option<Error>) -> Result<Device> {
         #[cfg(feature = "cpu")]
         {
@@ -146,7 +146,7 @@ impl DeviceOptions {
         }
     }
 
-    /// What an adapter is asked for.
+    /// What is requested of an adapter.
     fn request(&self) -> Request<'_> {
         Request { cache: self.cache(), features: self.features, power: self.power_preference }
     }

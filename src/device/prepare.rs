@@ -13,11 +13,10 @@ use crate::tensor::{Inputs, Outputs, TensorDesc, View};
 use crate::tuning::Tuning;
 
 impl Device {
-    /// Plans and compiles an operator for inputs of these types and shapes. The result can be
-    /// recorded into the caller's command encoders, and no recording compiles anything: this
-    /// compiles, on all cores, the pipelines for inputs and results in separate buffers and those
-    /// for one buffer that holds both. For other shapes, prepare again: the device reuses its
-    /// pipelines.
+    /// Plans and compiles an operator for inputs of these types and shapes. The result can be recorded into the
+    /// caller's command encoders. Recording compiles nothing: this compiles, on all cores, the pipelines for inputs
+    /// and results in separate buffers and those for one buffer that holds both. For other shapes, prepare again:
+    /// the device reuses its pipelines.
     ///
     /// ```no_run
     /// # use wgmax::wgpu::{self, Buffer, Queue};
@@ -37,13 +36,13 @@ impl Device {
     /// # }
     /// ```
     ///
-    /// An input is a [`TensorDesc`], or a [`View`] if its elements are not contiguous. The order of
-    /// axes in memory does not matter. Data without gaps within rows is read in place, if a binding
-    /// holds what a launch reads. A launch first packs any other view, and views of segment ids,
-    /// into scratch; if a binding cannot hold the view, several launches do.
+    /// An input is a [`TensorDesc`], or a [`View`] if its elements are not contiguous. The order of axes in memory
+    /// does not matter. Data without gaps within rows is read in place, if a binding holds what a launch reads. A
+    /// launch first packs any other view, and views of segment ids, into scratch; several launches do if a binding
+    /// cannot hold the view.
     ///
     /// # Errors
-    /// As [`Operator::plan_views`], [`Error::CannotRecord`] on the CPU, and what the device reports.
+    /// As [`Operator::plan_views`], [`Error::CannotRecord`] on the CPU, and errors of the device.
     pub fn prepare(
         &self,
         operator: impl Into<Operator>,
@@ -52,9 +51,9 @@ impl Device {
         self.block_on(self.prepare_async(operator, inputs))
     }
 
-    /// As [`Device::prepare`], without blocking on the GPU. Missing pipelines are compiled on this
-    /// thread, or on all cores, before the future first waits, which takes 10 to 100 ms. If that
-    /// blocks an executor for too long, call [`Device::prepare`] on a thread of its own.
+    /// As [`Device::prepare`], without blocking on the GPU. Missing pipelines are compiled on this thread, or on
+    /// all cores, before the future first waits, which takes 10 to 100 ms. If that blocks an executor for too long,
+    /// call [`Device::prepare`] on another thread.
     ///
     /// # Errors
     /// As [`Device::prepare`].
@@ -99,17 +98,15 @@ impl Device {
         gpu.prepare(plan, &label, Box::new(replan)).await
     }
 
-    /// As [`Device::prepare`], for inputs whose number of rows (the size of their first axis) only
-    /// the GPU knows when it runs. `inputs` have the largest number. Plans are made for it and for
-    /// each of `sizes`. The GPU reads the number from [`Record::size`](crate::Record::size) and
-    /// runs, by indirect dispatches, the plan of the smallest size that is large enough. Sizes that
-    /// grow by factors of 2 or 4 bound the wasted work.
+    /// As [`Device::prepare`], for inputs whose number of rows (the size of their first axis) is known only to the
+    /// GPU, and only when it runs. `inputs` have the largest number. Plans are made for it and for each of `sizes`.
+    /// The GPU reads the number from [`Record::size`](crate::Record::size) and runs, by indirect dispatches, the
+    /// plan of the smallest size that is large enough. Sizes that grow by factors of 2 or 4 bound the wasted work.
     ///
-    /// - ReduceMax that keeps the first axis, and MaxPool: results have as many rows; rows after
-    ///   them are unspecified.
-    /// - SegmentMax with ids: the number counts rows of data, and ids. Ids after them, up to the
-    ///   next size, must name no segment, such as `i32::MAX`. Offsets need no sizes: they already
-    ///   tell which rows count.
+    /// - ReduceMax that keeps the first axis, and MaxPool: results have as many rows; rows after them are
+    ///   unspecified.
+    /// - SegmentMax with ids: the number counts rows of data, and ids. Ids after them, up to the next size, must
+    ///   name no segment, such as `i32::MAX`. Offsets need no sizes: they already say which rows count.
     ///
     /// The number 0 runs the plan of the smallest size, which writes rows. A number above the
     /// largest size counts as the largest. The order of `sizes` does not matter.
@@ -186,8 +183,8 @@ fn plan_of(device: &Device, op: &Operator, inputs: &[View], results: &[View]) ->
     device.plan_views(op, &inputs, &results.iter().collect::<Vec<_>>())
 }
 
-/// Several operators that are prepared as one [`Prepared`]: each takes inputs of the chain, or
-/// results of earlier operators. Tensors between them are in scratch that all share.
+/// Several operators that are prepared as one [`Prepared`]: each takes inputs of the chain, or results of earlier
+/// operators. Intermediate tensors are in shared scratch.
 ///
 /// ```no_run
 /// # use wgmax::{Device, ElementType, TensorDesc, wgpu::{Buffer, CommandEncoder}};
@@ -232,13 +229,13 @@ enum Tensor {
     Made(usize),
 }
 
-/// What a chain is planned by.
+/// The description of a chain, from which it is planned.
 #[derive(Clone, Default)]
 struct Graph {
     inputs: Vec<View>,
-    /// The operators with what they take.
+    /// The operators with their inputs.
     steps: Vec<(Operator, Vec<Tensor>)>,
-    /// The results of the chain, by their numbers among those that are made.
+    /// The results of the chain, by their numbers among the results of all operators.
     results: Vec<(usize, View)>,
 }
 
@@ -272,8 +269,8 @@ impl PrepareChain {
         Ok(slots)
     }
 
-    /// Makes a tensor the next result of the chain. Tensors that are no results stay in scratch.
-    /// [`Prepared::outputs`] has the results in the order of these calls, without names.
+    /// Makes a tensor the next result of the chain. Other tensors stay in scratch. [`Prepared::outputs`] has the
+    /// results in the order of these calls, without names.
     ///
     /// # Errors
     /// As [`PrepareChain::output_as`].
@@ -285,9 +282,9 @@ impl PrepareChain {
     /// As [`PrepareChain::output`], for a result with this view.
     ///
     /// # Errors
-    /// [`Error::WrongSlot`] for an input, a tensor of another chain, and one that is a result already;
-    /// [`Error::WrongResult`] for a view of another type or shape; [`Error::BadView`] for one with two
-    /// elements in one place.
+    /// [`Error::WrongSlot`] for an input, a tensor of another chain, and a tensor that already is a result;
+    /// [`Error::WrongResult`] for a view of another type or shape; [`Error::BadView`] for a view with two elements
+    /// at one address.
     pub fn output_as(&mut self, slot: Slot, view: View) -> Result<()> {
         let wrong = |reason| Err(Error::WrongSlot { reason });
         let tensor = self.tensor(slot)?;
@@ -301,8 +298,7 @@ impl PrepareChain {
         Ok(())
     }
 
-    /// The launches that compute the chain within a device's limits. `tuning` chooses among them
-    /// those that are fast.
+    /// The launches that compute the chain within a device's limits. `tuning` chooses fast ones.
     ///
     /// # Errors
     /// As [`Operator::plan`].
@@ -347,8 +343,8 @@ impl PrepareChain {
 }
 
 impl Graph {
-    /// The plan for inputs with these views. `placed`: whether results have the views they were
-    /// given; otherwise they are contiguous.
+    /// The plan for inputs with these views. `placed`: whether results have their requested views; otherwise they
+    /// are contiguous.
     ///
     /// # Errors
     /// [`Error::InputCount`], and as [`Operator::plan_views`].
@@ -415,7 +411,7 @@ impl Graph {
         Ok(Plan::chain(inputs.to_vec(), steps, &results.collect::<Vec<_>>()))
     }
 
-    /// The steps from one on of which each may be computed together with the one before.
+    /// The steps from `first` on that may each be computed together with the one before.
     fn row(&self, first: usize, firsts: &[usize]) -> Vec<usize> {
         let mut row = vec![first];
         for (at, (operator, tensors)) in self.steps.iter().enumerate().skip(first + 1) {
@@ -428,7 +424,7 @@ impl Graph {
         row
     }
 
-    /// Whether a tensor is a result, or a step takes it that is not this one.
+    /// Whether a tensor is a result, or another step than this one takes it.
     fn is_read(&self, made: usize, by: Option<&usize>) -> bool {
         let mut steps = self.steps.iter().enumerate().filter(|(at, _)| Some(at) != by);
         self.results.iter().any(|(result, _)| *result == made)
@@ -436,7 +432,7 @@ impl Graph {
     }
 }
 
-/// Where a tensor is.
+/// The layout of a tensor.
 fn view<'a>(tensor: Tensor, inputs: &'a [View], made: &'a [View]) -> &'a View {
     match tensor {
         Tensor::Input(i) => &inputs[i],
@@ -469,7 +465,7 @@ impl Prepared {
     /// change.
     ///
     /// # Errors
-    /// As [`Device::prepare`]; then nothing has changed.
+    /// As [`Device::prepare`]. After an error nothing has changed.
     pub fn resize(&mut self, inputs: impl Inputs<View>) -> Result<()> {
         block_on_gpu(self.resize_async(inputs))
     }
@@ -482,8 +478,8 @@ impl Prepared {
         self.resized(&inputs.into_inputs()).await
     }
 
-    /// Runs the operator once on temporary buffers of zeros, and waits for it. Some drivers compile
-    /// a pipeline only when it first runs; this makes them do so now.
+    /// Runs the operator once on temporary buffers of zeros, and waits for it. Some drivers compile a pipeline only
+    /// at its first run; this call forces that.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]; [`Error::WouldBlock`] in a

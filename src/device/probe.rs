@@ -1,4 +1,4 @@
-//! A few launches that show whether a device computes right.
+//! A few launches that show whether a device computes correctly.
 
 use std::fmt;
 
@@ -23,16 +23,16 @@ pub struct Probe {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ProbeCheck {
-    /// What is checked: "NaN, infinities and zeros of f32".
+    /// What is checked, such as "NaN, infinities and zeros of f32".
     pub name: &'static str,
     /// The operator that ran.
     pub operator: Operator,
-    /// The comparison of each result with the right one; or the error of the device.
+    /// The comparison of each result with the correct one, or the error of the device.
     pub outcome: Result<Vec<Comparison>>,
 }
 
 impl Probe {
-    /// Whether all results were right, bit for bit.
+    /// Whether all results were correct, bit for bit.
     pub fn is_right(&self) -> bool {
         self.findings().next().is_none()
     }
@@ -44,7 +44,7 @@ impl Probe {
 }
 
 impl ProbeCheck {
-    /// Whether all results were right, bit for bit.
+    /// Whether all results were correct, bit for bit.
     pub fn is_right(&self) -> bool {
         self.outcome.as_ref().is_ok_and(|results| results.iter().all(Comparison::is_equal))
     }
@@ -139,7 +139,7 @@ fn tensor<T: Element>(shape: &[usize], elements: &[T]) -> Result<Tensor> {
     Tensor::from_slice(shape, elements)
 }
 
-/// Numbers without an order, below `limit`.
+/// Numbers below `limit`, in no order.
 fn scattered(count: usize, limit: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |i| (i * 7919 + i / 13) % limit)
 }

@@ -15,7 +15,7 @@ use crate::tensor::{Inputs, Outputs, Tensor, TensorDesc, View};
 pub struct DeviceTensor {
     pub(super) view: View,
     pub(super) storage: Storage,
-    /// The bytes of the memory, which a view need not use up.
+    /// The bytes of the memory. A view may use fewer.
     pub(super) bytes: usize,
 }
 
@@ -39,12 +39,12 @@ impl DeviceTensor {
         plan.outputs.with(results.collect())
     }
 
-    /// The buffer that holds the tensor, for passes of the caller's own on the same device.
+    /// The buffer that holds the tensor, for the caller's own passes on the same device.
     ///
     /// `None` on the CPU, and for results of a [`Chain`](crate::Chain) that was not submitted.
     /// [`DeviceTensor::view`] has the positions of the elements; the buffer ends with zeros up to a
-    /// multiple of 16 bytes. Its usage is `STORAGE`, `COPY_SRC` and `COPY_DST`. Clones of the
-    /// tensor share the buffer, so writing to it changes them too.
+    /// multiple of 16 bytes. Its usage is `STORAGE`, `COPY_SRC` and `COPY_DST`. Clones of the tensor
+    /// share the buffer, so writing to it changes them too.
     pub fn buffer(&self) -> Option<&wgpu::Buffer> {
         match &self.storage {
             Storage::Host(_) => None,
@@ -57,8 +57,8 @@ impl DeviceTensor {
         self.view.desc()
     }
 
-    /// Where the elements are in the tensor's memory: contiguous from its beginning, unless this is
-    /// a view of another tensor.
+    /// The layout of the elements in the tensor's memory: contiguous from its beginning, unless this
+    /// is a view of another tensor.
     pub fn view(&self) -> &View {
         &self.view
     }
@@ -108,7 +108,7 @@ impl DeviceTensor {
         self.fetch(false).await
     }
 
-    /// The memory on the CPU; `None` of a GPU.
+    /// The memory on the CPU; `None` for a GPU.
     #[cfg(target_family = "wasm")]
     #[doc(hidden)]
     pub fn host_memory(&self) -> Option<&[u8]> {

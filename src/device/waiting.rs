@@ -1,4 +1,4 @@
-//! Blocking forms of what waits.
+//! Blocking forms of asynchronous functions.
 
 use std::task::Poll;
 
@@ -8,8 +8,8 @@ use crate::base::error::Result;
 
 /// Waits for a future on this thread.
 ///
-/// In a browser a thread that waits for the GPU would deadlock: the browser answers between
-/// tasks, and the task would not end. So a future is asked once there.
+/// In a browser a thread that waits for the GPU would deadlock: the browser answers between tasks,
+/// and the task would not end. So there the future is polled only once.
 ///
 /// # Errors
 /// In a browser [`Error::WouldBlock`], unless the future is ready at once.
@@ -26,7 +26,7 @@ pub(crate) fn block_on<T>(future: impl Future<Output = Result<T>>) -> Result<T> 
     }
 }
 
-/// Lets the executor do other work before it asks again.
+/// Lets the executor do other work before it polls again.
 pub(crate) async fn yield_now() {
     let mut was_asked = false;
     std::future::poll_fn(|context| {
@@ -40,7 +40,7 @@ pub(crate) async fn yield_now() {
     .await
 }
 
-/// As [`block_on`], for work of a GPU: in a browser nothing of it is begun.
+/// As [`block_on`], for work of a GPU: in a browser no work begins.
 ///
 /// # Errors
 /// In a browser [`Error::WouldBlock`].

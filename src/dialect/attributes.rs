@@ -5,12 +5,12 @@ use crate::base::error::{Error, Result};
 use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{ElementType, TensorDesc};
 
-/// What [`Node::operator_for`] resolves.
+/// The arguments of [`Node::operator_for`].
 pub(super) struct Call<'a> {
     pub(super) node: &'a Node,
-    /// What the node's name says.
+    /// The extremum in the node's name.
     pub(super) extremum: Extremum,
-    /// The inputs of the node. Absent ones at the end may be left out.
+    /// The inputs of the node. Absent ones at the end may be omitted.
     pub(super) inputs: &'a [Option<Input<'a>>],
     /// The treatment of NaN, if it is not the dialect's.
     pub(super) nan: Option<Nan>,
@@ -65,7 +65,7 @@ pub(super) struct Name {
     pub(super) version: Option<u32>,
 }
 
-/// An error of an operator, and what it says besides.
+/// An error of an operator, with further fields.
 macro_rules! error {
     ($variant:ident of $name:expr $(, $field:ident: $value:expr)*) => {
         Error::$variant {
@@ -115,7 +115,7 @@ impl Name {
         error!(MissingAttribute of self, attribute: attribute)
     }
 
-    /// Checks that an attribute is left out where this version does not have it.
+    /// Checks that an attribute is absent if this version does not have it.
     ///
     /// # Errors
     /// [`Error::UnknownAttribute`]
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
         self.rest.remove(attribute).map(take).transpose()
     }
 
-    /// An integer. An absent one leaves `value` as it is.
+    /// An integer. If it is absent, `value` is unchanged.
     pub(super) fn int(&mut self, attribute: &'static str, value: &mut i64) -> Result<()> {
         let int =
             |given: &Attribute| if let Attribute::Int(int) = given { Some(*int) } else { None };
@@ -224,8 +224,8 @@ impl<'a> Reader<'a> {
         self.ints(attribute)?.ok_or_else(|| name.missing_attribute(attribute))
     }
 
-    /// A string: the name of one of `values`. `names` lists their names, in their order, as errors
-    /// do: "a, b or c". `same` tells whether a string is a name.
+    /// A string: the name of one of `values`. `names` lists their names in their order, for errors:
+    /// "a, b or c". `same` says whether a string is a name.
     pub(super) fn text_as<T: Copy>(
         &mut self,
         attribute: &'static str,
@@ -240,7 +240,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The same, of exactly these names. An absent one leaves `value` as it is.
+    /// The same, with exactly these names. If it is absent, `value` is unchanged.
     pub(super) fn text<T: Copy>(
         &mut self,
         attribute: &'static str,

@@ -109,9 +109,9 @@ pub enum Dialect {
     OpenVino,
     /// WebNN. It has no versions.
     WebNn,
-    /// The operators of this library that are in none of the others, as golden cases hold them:
-    /// version 1 of `ReduceMaxBackward` (attributes `axes` and `keep_dims`; inputs `data` and
-    /// `diff_out`) and of `SegmentMaxBackward` (inputs `data`, `segment_ids` and `diff_out`).
+    /// The operators of this library that no other specification has, for golden cases: version 1 of
+    /// `ReduceMaxBackward` (attributes `axes` and `keep_dims`; inputs `data` and `diff_out`) and of
+    /// `SegmentMaxBackward` (inputs `data`, `segment_ids` and `diff_out`).
     Neutral,
 }
 
@@ -181,15 +181,15 @@ impl Node {
     /// # Errors
     /// [`Error::UnknownOperator`], [`Error::InputCount`], [`Error::OutputCount`];
     /// [`Error::MissingVersion`] for all but oneDNN Graph and WebNN; [`Error::UnknownVersion`], also
-    /// for any version of these; and those of the dialect's operator, such as
+    /// for any version of these; and the errors of the dialect's operator, such as
     /// [`onnx::MaxPool::operator`].
     pub fn operator(&self, inputs: &[Option<&Tensor>], nan: Option<Nan>) -> Result<Operator> {
         let inputs: Vec<_> = inputs.iter().map(|input| input.map(Input::Tensor)).collect();
         self.operator_for(&inputs, nan)
     }
 
-    /// As [`Node::operator`], if only the type and shape of some inputs are known. Only inputs that
-    /// hold parameters need elements.
+    /// As [`Node::operator`], if only the type and shape of some inputs are known. Only the elements of
+    /// inputs that hold parameters are needed.
     ///
     /// # Errors
     /// As [`Node::operator`], and [`Error::UnknownElements`].

@@ -1,5 +1,4 @@
-//! Gradients, which no other specification has, as golden cases hold them. They have one version,
-//! 1.
+//! Gradients that no other specification has, for golden cases. They have one version, 1.
 
 use super::Dialect;
 use super::attributes::{Call, Name, Reader, Types};
@@ -35,8 +34,8 @@ pub(super) fn reduce_max_backward(call: &Call<'_>) -> Result<Operator> {
     Ok(operator.into())
 }
 
-/// SegmentMaxBackward: no attributes; the inputs are `data`, `segment_ids`, which ascend, of type
-/// `i32` or `i64`, and `diff_out`, which tells the number of segments.
+/// SegmentMaxBackward: no attributes; the inputs are `data`, `segment_ids`, ascending, of type
+/// `i32` or `i64`, and `diff_out`, whose first dimension is the number of segments.
 pub(super) fn segment_max_backward(call: &Call<'_>) -> Result<Operator> {
     let name = name(call, "SegmentMaxBackward")?;
     Reader::new(&name, &call.node.attributes).finish()?;

@@ -19,7 +19,7 @@ pub enum AutoPad {
     /// The padding that gives ceil(size / stride) windows. If its total is odd, the end gets one
     /// more.
     SameUpper,
-    /// The padding that gives ceil(size / stride) windows. If its total is odd, the begin gets one
+    /// The padding that gives ceil(size / stride) windows. If its total is odd, the beginning gets one
     /// more.
     SameLower,
     /// No padding.
@@ -32,7 +32,7 @@ impl AutoPad {
         [Self::Explicit, Self::SameUpper, Self::SameLower, Self::Valid];
 }
 
-/// The attributes that poolings of all dialects have, as they are given.
+/// The attributes that poolings of all dialects have, before checks.
 pub(super) struct Pooling<'a> {
     /// The attribute for the window, and its value.
     pub(super) kernel: (&'static str, &'a [i64]),
@@ -42,8 +42,8 @@ pub(super) struct Pooling<'a> {
 }
 
 impl Pooling<'_> {
-    /// The pooling of data with `spatial` axes. `explicit` gives the begins and ends of the padding,
-    /// if the attributes for pads determine it.
+    /// The pooling of data with `spatial` axes. `explicit` returns the begins and ends of the
+    /// padding, if the attributes for pads determine it.
     ///
     /// # Errors
     /// As [`list`].
@@ -69,7 +69,7 @@ impl Pooling<'_> {
     }
 }
 
-/// The begins and ends of the padding of `spatial` axes, as two attributes have them.
+/// The begins and ends of the padding of `spatial` axes, from two attributes.
 ///
 /// # Errors
 /// As [`list`].
@@ -81,8 +81,8 @@ pub(super) fn pads(
     Ok((list("pads_begin", begin, spatial, 0)?, list("pads_end", end, spatial, 0)?))
 }
 
-/// The numbers of a list attribute, after checks: there must be `count`, none below `min`. The
-/// default is `min` for all.
+/// The numbers of a list attribute, checked: there must be `count`, none below `min`. The default is
+/// `min` for all.
 ///
 /// The operator checks the number too, but its errors do not have the dialect's attribute names.
 ///

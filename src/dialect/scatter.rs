@@ -6,8 +6,8 @@ use crate::operator::ScatterMax;
 use crate::tensor::TensorDesc;
 use crate::tensor::key::Extremum;
 
-/// Reads the attribute `reduction`. Its default is `none`, which is refused as all others are but `max`
-/// and `min`.
+/// Reads the attribute `reduction`. Its default, `none`, and all values but `max` and `min` are
+/// refused.
 ///
 /// # Errors
 /// [`Error::BadAttribute`].
@@ -19,7 +19,7 @@ pub(super) fn reduction(reader: &mut Reader<'_>) -> Result<Extremum> {
     found.ok_or(Error::BadAttribute { attribute: "reduction", expected: EXPECTED, value })
 }
 
-/// The descriptions of data, indices and updates, and `N` inputs after them, which are required.
+/// The descriptions of data, indices and updates, and `N` required inputs after them.
 ///
 /// # Errors
 /// [`Error::InputCount`], [`Error::OutputCount`].

@@ -1,8 +1,8 @@
 //! The operators of [WebNN](https://www.w3.org/TR/webnn/), a browser's interface to neural networks.
 //!
 //! It has no versions; this follows the text of June 2026. Types are f32, f16, i32, u32, i64, u64, i8 and
-//! u8, every size is at least 1, and axes are not negative. The text has no word on NaN, which is
-//! ignored here, nor on padding, which never is a maximum.
+//! u8, every size is at least 1, and axes are not negative. The text does not mention NaN, which is
+//! ignored here, nor padding, which never is a maximum.
 
 use super::attributes::{Call, Name, Reader, Types};
 use super::{Attributes, Dialect};
@@ -17,7 +17,7 @@ use crate::tensor::{ElementType, TensorDesc};
 pub struct ReduceMax {
     /// Whether this is `reduceMax` or `reduceMin`.
     pub extremum: Extremum,
-    /// The axes, each once; `None` for all, the default. No axes leave the input as it is.
+    /// The axes, each once; `None` for all, the default. Without axes the input is unchanged.
     pub axes: Option<Vec<i64>>,
     /// Whether reduced axes stay, with size 1. Default: false.
     pub keep_dimensions: bool,
@@ -55,11 +55,11 @@ pub struct MaxPool2d {
     pub dilations: Vec<i64>,
     /// `nchw`, the default, or `nhwc`.
     pub layout: Layout,
-    /// Whether the number of windows is rounded up. A window in padding alone counts, and so does
-    /// one that is larger than the padded input.
+    /// Whether the number of windows is rounded up. A window in padding alone counts, and so does one that
+    /// is larger than the padded input.
     pub rounds_up: bool,
-    /// The height and width of the result: both rounded down, or both rounded up. `None` for what
-    /// `rounds_up` says, the default.
+    /// The height and width of the result: both rounded down, or both rounded up. `None`, the default,
+    /// follows `rounds_up`.
     pub output_sizes: Option<Vec<i64>>,
     /// The treatment of NaN. WebNN does not define it.
     pub nan: Nan,
@@ -80,7 +80,7 @@ fn check(name: &Name, input: &TensorDesc) -> Result<()> {
     name.check_shape(!input.shape().contains(&0), "sizes of 1 or more", input.shape())
 }
 
-/// Refuses an axis that counts from the back, or is none.
+/// Refuses an axis that is negative or out of range.
 fn check_axis(axis: i64, rank: usize) -> Result<()> {
     let is_axis = usize::try_from(axis).is_ok_and(|axis| axis < rank);
     if is_axis { Ok(()) } else { Err(Error::AxisOutOfRange { axis, rank }) }
@@ -183,8 +183,8 @@ impl ArgMax {
     /// Resolves the operator for its input.
     ///
     /// # Errors
-    /// As [`ReduceMax::operator`]; [`Error::IndexTooLarge`] for an axis that is longer than the type of
-    /// positions allows; [`Error::BadAttribute`] for another type of positions.
+    /// As [`ReduceMax::operator`]; [`Error::IndexTooLarge`] if the type of positions cannot number the
+    /// axis; [`Error::BadAttribute`] for another type of positions.
     pub fn operator(&self, input: &TensorDesc) -> Result<operator::ReduceMax> {
         check(&self.name(), input)?;
         check_axis(self.axis, input.rank())?;
@@ -290,7 +290,7 @@ impl MaxPool2d {
             }
         };
         for axis in 0..2 {
-            // Where windows end after the padding, there is more of it, which changes no maximum.
+            // If windows end after the padding, more padding is added. It changes no maximum.
             let last = (outputs[axis] - 1).max(0) * strides[axis] as i128 + extent(axis);
             let more = last - (spatial[axis] + begin[axis]) as i128;
             if outputs[axis] >= 1 && more > end[axis] as i128 {

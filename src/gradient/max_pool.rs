@@ -11,24 +11,23 @@ use crate::tensor::{
     ElementType, Indices, Inputs, Numbering, Outputs, TensorDesc, check_input, one_of_each,
 };
 
-/// The gradient of a [`MaxPool`]: that of the data, computed from the gradient of the maxima.
+/// The gradient with respect to the data of a [`MaxPool`], computed from the gradient of the maxima.
 ///
 /// Each window passes its gradient on to its maximum: to the first of equal elements, in row-major
-/// order, as the indices of the pooling do. The gradient of an element is the sum of what windows
-/// pass on to it: the sum starts at +0, and adds the gradients of the windows in row-major order.
-/// Each addition is rounded to nearest, ties to even, in `f32`, or in `f64` for data of `f64`; sums
-/// of `f16` and `bf16` are rounded once more at the end. So every bit is defined, and -0, subnormal
-/// numbers, infinities and NaN follow IEEE 754; a NaN is the canonical quiet one. The gradient of a
-/// window without elements is dropped. oneDNN Graph's `MaxPoolBackward` computes the same, without
-/// a defined order of additions.
+/// order, as the indices of the pooling do. The gradient of an element is the sum of what windows pass
+/// on to it: the sum starts at +0, and adds the gradients of the windows in row-major order. Each
+/// addition is rounded to nearest, ties to even, in `f32`, or in `f64` for data of `f64`; sums of `f16`
+/// and `bf16` are rounded once more at the end. So every bit is defined. -0, subnormal numbers,
+/// infinities and NaN follow IEEE 754; a NaN is the canonical quiet one. The gradient of a window
+/// without elements is dropped. oneDNN Graph's `MaxPoolBackward` computes the same, without a defined
+/// order of additions.
 ///
 /// The inputs are the data and the gradient of the maxima, of the same type, `f32`, `f64`, `f16` or
 /// `bf16`; or, instead of the data, the indices that the pooling gave
 /// ([`MaxPoolBackward::from_indices`]). The result has the shape of the data.
 ///
-/// Planes are computed whole. [`Error::OverLimit`] is returned if a binding cannot hold the
-/// elements that one row of windows covers: all windows at one place along the first axis of a
-/// plane.
+/// Planes are not divided. [`Error::OverLimit`] is returned if a binding cannot hold the elements that
+/// one row of windows covers: all windows at one place along the first axis of a plane.
 ///
 /// ```
 /// use wgmax::operator::{MaxPool, MaxPoolBackward};
@@ -48,7 +47,7 @@ use crate::tensor::{
 pub struct MaxPoolBackward {
     /// The pooling.
     pub pool: MaxPool,
-    /// The shape of the data, if the first input are indices.
+    /// The shape of the data, if the first input is indices.
     pub shape: Option<Vec<usize>>,
 }
 
@@ -132,8 +131,8 @@ impl MaxPoolBackward {
         self.plan_planes(inputs, &data, (0, &data), target, tunings)
     }
 
-    /// The plan for some planes of the data, from `first` on, and what belongs to them of the
-    /// inputs. `whole` is all data, in which saved indices count.
+    /// The plan for some planes of the data, from `first` on, and their part of the inputs. Saved
+    /// indices count in `whole`, all data.
     ///
     /// # Errors
     /// [`Error::OverLimit`].
@@ -175,7 +174,7 @@ impl MaxPoolBackward {
         let axes = Planes { first, ..axes };
         let indices = Indices::new(ElementType::I32).numbering(Numbering::FromAxis(axis));
         let pool = self.pool.clone().indices(indices);
-        // These indices are ours: a caller cannot choose their type.
+        // These indices are internal: a caller cannot choose their type.
         let resolved = pool.resolve(data).map_err(|error| match error {
             Error::IndexTooLarge { elements: needed } => Error::OverLimit {
                 what: "the gradient of a plane",

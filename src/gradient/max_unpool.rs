@@ -48,8 +48,8 @@ impl MaxUnpool {
         Self { indices_within: shape.clone(), shape }
     }
 
-    /// Indices count in a smaller tensor of this shape, at the origin of the result: of the same
-    /// rank, and no larger along any axis.
+    /// Indices count in a smaller tensor of this shape, which begins at the origin of the result,
+    /// has the same rank, and is no larger along any axis.
     pub fn indices_within(mut self, shape: impl Into<Vec<usize>>) -> Self {
         self.indices_within = shape.into();
         self
@@ -88,7 +88,7 @@ impl MaxUnpool {
         TensorDesc::new(values.element_type(), self.shape.clone())
     }
 
-    /// Checks that each index is that of an element.
+    /// Checks that each index names an element.
     ///
     /// # Errors
     /// As [`MaxUnpool::infer`], and [`Error::IndexOutOfRange`].
@@ -103,14 +103,14 @@ impl MaxUnpool {
         })
     }
 
-    /// Where indices are in the result.
+    /// The elements of the result that indices name.
     pub(crate) fn places(&self, result: &TensorDesc) -> Places {
         let mut pitch = 1;
         let mut axes: Vec<Axis> = Vec::new();
         let mut whole = true;
         for (&all, &size) in self.shape.iter().zip(&self.indices_within).rev() {
             let size = size as u64;
-            // As long as inner axes are whole, they count together.
+            // Inner axes that are whole count as one.
             match axes.last_mut() {
                 Some(axis) if whole => axis.size *= size,
                 _ => axes.push(Axis { size, pitch }),

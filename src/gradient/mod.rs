@@ -1,4 +1,4 @@
-//! Gradients: from the gradient of an operator's results to that of its data.
+//! Gradients of operators with respect to their data.
 //!
 //! A maximum passes its gradient on to the first of the elements that equal it. If several maxima
 //! are one element, their gradients are added in a defined order, with a defined rounding: so every
@@ -40,7 +40,7 @@ fn check_float(what: &'static str, desc: &TensorDesc) -> Result<()> {
     check_type(what, "f32, f64, f16 or bf16", desc, ElementType::is_float)
 }
 
-/// Refuses tensors of other types than those that are expected.
+/// Refuses tensors of unexpected types.
 ///
 /// # Errors
 /// [`Error::WrongElementType`].
@@ -57,8 +57,7 @@ fn check_type(
     Err(Error::WrongElementType { what, expected, actual })
 }
 
-/// The data that a gradient belongs to: the first input or, where that holds indices, a tensor of a
-/// shape that is given.
+/// The data of a gradient: the first input or, if that is indices, a tensor of the given shape.
 ///
 /// # Errors
 /// [`Error::WrongElementType`] for integers, [`Error::ShapeOverflow`].
@@ -77,9 +76,8 @@ fn data_of(
     }
 }
 
-/// Refuses indices, the first input, of another type than expected, or of another shape than the
-/// gradient; and types other than `i32` and `i64`, and `i32` for sets that have more elements than
-/// it has indices.
+/// Refuses indices, the first input, of an unexpected type, or of another shape than the gradient;
+/// types other than `i32` and `i64`; and `i32` for sets of more elements than it can number.
 ///
 /// # Errors
 /// [`Error::BadAttribute`], [`Error::IndexTooLarge`], [`Error::WrongInput`].
@@ -94,7 +92,7 @@ fn check_indices(
     check_input(operator, 0, &TensorDesc::new(expected.element_type, gradient.shape())?, indices)
 }
 
-/// The type of positions in some data: of 32 bits, if they hold all.
+/// The type of positions in some data: 32 bits if they are enough.
 fn position_type(data: &TensorDesc) -> ElementType {
     if data.len() <= i32::MAX as usize { ElementType::I32 } else { ElementType::I64 }
 }

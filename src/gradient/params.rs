@@ -1,8 +1,8 @@
-//! The parameters of the kernels that store by position.
+//! The parameters of the kernels that store at positions.
 
 use crate::wgsl::params;
 
-/// Axes that a launch numbers: as many as 2^32 elements may have.
+/// Maximum axes of a launch: 2^32 elements cannot have more.
 pub(super) const MAX_AXES: usize = 32;
 
 params! {
@@ -15,26 +15,25 @@ params! {
         pub value_base: u32,
         pub index_base: u32,
         pub index_words: u32,
-        /// How many positions there are. Any other number names nothing.
+        /// How many positions there are. Any other number names no element.
         pub positions: u32,
-        /// The elements of the launch: the number of the first one, and how many.
+        /// The elements of the launch: the number of the first one, and their number.
         pub origin: u32,
         pub elements: u32,
-        /// Where they begin in the result, and in the list of winners.
+        /// Where these begin in the result, and in the list of winners.
         pub result_base: u32,
         pub winner_base: u32,
         /// Axes of items, and all axes.
         pub item_axes: u32,
         pub axes: u32,
         /// Axes of items, and then those that positions count, each from the innermost one on: the
-        /// divisor of its size, and in place of the last word how far apart its elements are.
+        /// divisor of its size, whose last word is replaced by its pitch.
         pub axis: [[u32; 4]; MAX_AXES],
     }
 }
 
 impl Params {
-    /// The parts of a launch that do not share elements: how many, and the items and elements of
-    /// one.
+    /// Parts of a launch that do not share elements: how many, and the items and elements of one.
     pub(super) fn parts(&self) -> (usize, usize, usize) {
         let (items, positions) = self.axis[..self.axes as usize].split_at(self.item_axes as usize);
         let pitch = |axes: &[[u32; 4]]| axes.last().map_or(0, |axis| axis[3]);
@@ -46,7 +45,7 @@ impl Params {
         (parts as usize, (self.items / parts) as usize, (all / parts) as usize)
     }
 
-    /// The element of an item among those of the launch, as `element_of` of
+    /// The element of an item, counted from the launch's first: as `element_of` of
     /// `shaders/gradient/places.wgsl`.
     pub(super) fn element(&self, item: usize, indices: &[u32]) -> Option<usize> {
         let words = self.index_words as usize;

@@ -1,4 +1,4 @@
-//! The elements that positions name, and the launches that store there.
+//! The elements that positions name, and the launches that store values there.
 
 use std::ops::Range;
 
@@ -11,27 +11,27 @@ use crate::segment::Ids;
 use crate::tensor::key::Ranking;
 use crate::tensor::{Outputs, Tensor, TensorDesc};
 
-/// Which element a position names. Items, each with a position and a value, have axes of their own,
-/// and positions count others. Both are in row-major order, the outermost axis first.
+/// Which element a position names. Items, each with a position and a value, have axes of their own;
+/// positions count along others. Both are in row-major order, the outermost axis first.
 #[derive(Debug)]
 pub(crate) struct Places {
     items: Vec<Axis>,
     positions: Vec<Axis>,
-    /// The elements that there are.
+    /// How many elements there are.
     elements: u64,
 }
 
-/// Whether several items may have one element.
+/// Whether several items may name one element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Duplicates {
-    /// None have.
+    /// None do.
     Absent,
     /// The value of the last of them is stored.
     LastWins,
 }
 
 impl Places {
-    /// Leaves out axes of size 1.
+    /// Drops axes of size 1.
     pub(super) fn new(items: Vec<Axis>, positions: Vec<Axis>, elements: u64) -> Self {
         let long = |axes: Vec<Axis>| axes.into_iter().filter(|axis| axis.size != 1).collect();
         Self { items: long(items), positions: long(positions), elements }
@@ -42,8 +42,8 @@ impl Places {
         self.positions.iter().map(|axis| axis.size).product()
     }
 
-    /// Stores the values of items where their positions say, the last one where several have one
-    /// element, and zeros everywhere else.
+    /// Stores the values of items at their positions, and zeros everywhere else. If several items
+    /// name one element, the last value is stored.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -57,7 +57,7 @@ impl Places {
         let items = values.bytes().chunks_exact(size).zip(Ids::of(indices)?.iter());
         Tensor::filled(result.clone(), |bytes| {
             for (item, (value, position)) in items.enumerate() {
-                // What is negative is above every number of elements.
+                // A negative position becomes larger than any number of elements.
                 let position = position as u64;
                 if position < count {
                     let element = Axis::offset(&self.items, item as u64)
@@ -77,14 +77,14 @@ impl Places {
     }
 }
 
-/// The buffers of the plan: which of the inputs has the values, and which the positions.
+/// The buffers of the plan: the input with the values, and the one with the positions.
 #[derive(Clone, Copy)]
 pub(super) struct Items {
     pub values: usize,
     pub indices: usize,
 }
 
-/// The plan that stores the values of items where their positions say, and zeros everywhere else.
+/// The plan that stores the values of items at their positions, and zeros everywhere else.
 ///
 /// # Errors
 /// [`Error::OverLimit`].
@@ -122,7 +122,7 @@ pub(super) fn plan(
     let index_item = inputs[of.indices].element_type().size() as u64;
     let items_fit = builder.capacity(builder.item()).min(builder.capacity(index_item));
     let mut elements_fit = builder.capacity(builder.item());
-    // Whole parts a launch, as many as bindings hold.
+    // Whole parts, as many as the bindings of a launch hold.
     let mut together = (elements_fit / elements).min(items_fit / items).max(1);
     let mut winners = None;
     if duplicates == Duplicates::LastWins {
@@ -154,7 +154,7 @@ pub(super) fn plan(
     Ok(builder.finish())
 }
 
-/// A range, so many at a time.
+/// Cuts a range into ranges of at most `fit`.
 fn some(all: Range<u64>, fit: u64) -> impl Iterator<Item = Range<u64>> + Clone {
     all.clone().step_by(fit as usize).map(move |first| first..all.end.min(first + fit))
 }
@@ -177,7 +177,7 @@ struct At<'a> {
     elements: u64,
 }
 
-/// Some items, and the elements that they may have.
+/// Some items, and the elements that they may name.
 struct Launch {
     items: Range<u64>,
     elements: Range<u64>,
@@ -186,7 +186,7 @@ struct Launch {
 impl Launch {
     fn params(&self, at: &At<'_>) -> Params {
         let mut axis = [[0; 4]; MAX_AXES];
-        // From the innermost one on.
+        // The innermost axis comes first.
         let Places { items, positions, .. } = at.places;
         let all = items.iter().rev().chain(positions.iter().rev());
         for (to, from) in axis.iter_mut().zip(all) {
@@ -206,7 +206,7 @@ impl Launch {
         }
     }
 
-    /// Stores values where positions say or, with `claims`, finds the last item of each element.
+    /// Stores values at their positions or, with `claims`, finds the last item of each element.
     fn push(&self, builder: &mut Builder<'_>, at: &At<'_>, claims: bool) -> Result<()> {
         let Self { items, elements } = self;
         let (count, all) = (items.end - items.start, elements.end - elements.start);
@@ -248,7 +248,7 @@ impl Launch {
 mod tests {
     use super::*;
 
-    /// Sizes of 2^32 and more, whose sets are taken some at a time.
+    /// Sizes of 2^32 and more. Their sets are taken some at a time.
     #[test]
     fn items_of_long_axes_have_their_elements() {
         for size in [1 << 31, 1 << 32, (1 << 32) + 3] {
@@ -267,7 +267,7 @@ mod tests {
         }
     }
 
-    /// A negative position of 32 bits is that of no element, however many there are.
+    /// A negative position of 32 bits names no element, however many there are.
     #[test]
     fn negative_positions_are_left_out() {
         let places = Places {

@@ -1,4 +1,4 @@
-//! `shaders/gradient/pool.wgsl`: the gradients of windows go to where their maxima are.
+//! `shaders/gradient/pool.wgsl`: adds the gradients of windows to the elements of their maxima.
 
 use std::ops::Range;
 
@@ -20,17 +20,18 @@ pub(super) static POOL: Kernel = Kernel::new::<Windows>("pool_gradient", "gradie
     .flags(&["shared_out"])
     .only(|element, _| element.is_float());
 
-/// Axes with windows that a launch takes, with those between them.
+/// Axes of a launch from the first to the last one with windows.
 const AXES: usize = 3;
 
-/// Places of a period that kernels divide by; beyond, launches end where a period does.
+/// Maximum places of a period that kernels divide by. If there are more, a launch ends where a period
+/// does.
 const MAX_PERIOD: u64 = 1 << 30;
 
 params! {
     /// The layout of elements and windows for the gradient of a pooling. Elements are [outer, axis
     /// 0, axis 1, axis 2, inner], and gradients and indices [outer, windows of each axis, inner].
     pub(crate) struct Windows {
-        /// Elements of the result, and where the first one goes.
+        /// Elements of the result, and where the first one is stored.
         pub elements: u32,
         pub result_base: u32,
         /// Where the gradients begin, in elements, and the indices.
@@ -38,17 +39,17 @@ params! {
         pub index_base: u32,
         /// Words of an index.
         pub index_words: u32,
-        /// The index of the first element, but for what `place` adds.
+        /// The index of the first element, without what `place` adds.
         pub first_index: u32,
-        /// The number of the first place along the outer axis, since indices began anew. They do
-        /// after as many places as `by_period` has.
+        /// The number of the first place along the outer axis, counted since indices last restarted.
+        /// They restart after each period, the places that `by_period` divides by.
         pub place: u32,
         pub padding: u32,
         pub axes: [params::Axis; AXES],
         /// The windows of each element, if windows share out an axis.
         pub turned: [params::Axis; AXES],
-        /// Divisors of each axis: the stride, from one tap of a window to the next, and from one
-        /// element to the next.
+        /// Divisors of each axis: the stride, the distance of a window's taps, and the pitch of
+        /// elements.
         pub by_stride: [[u32; 4]; AXES],
         pub by_dilation: [[u32; 4]; AXES],
         pub by_pitch: [[u32; 4]; AXES],
@@ -58,8 +59,8 @@ params! {
     }
 }
 
-/// The windows of an axis that some elements are in; at least one, if only to bind something. All of
-/// them for all elements, also those that are in the padding.
+/// The windows of an axis that some elements are in; at least one, because a binding is not empty. For
+/// all elements it is all windows, also those in the padding alone.
 pub(super) fn windows(axis: &Axis, elements: &Range<u64>) -> Range<u64> {
     if *elements == (0..axis.size) {
         return 0..axis.outputs;
@@ -79,7 +80,7 @@ pub(super) fn windows(axis: &Axis, elements: &Range<u64>) -> Range<u64> {
     from..to.max(from + 1)
 }
 
-/// An axis of some elements alone, with the windows that they are in.
+/// An axis of some elements only, with the windows that they are in.
 fn cut(axis: &Axis, elements: &Range<u64>) -> Axis {
     let windows = windows(axis, elements);
     let start = axis.start + (windows.start * axis.stride) as i64 - elements.start as i64;
@@ -98,12 +99,12 @@ impl From<&params::Axis> for Axis {
 
 /// The planes of a pooling.
 pub(super) struct Planes<'a> {
-    /// The number of the first one, since indices began to count.
+    /// The number of the first one, counted since indices last restarted.
     pub first: u64,
     pub count: u64,
     /// The axes of a plane.
     pub windows: &'a [Window],
-    /// Elements after each element of a plane, which are planes of their own.
+    /// Inner elements. Each is in a plane of its own.
     pub inner: u64,
 }
 
@@ -144,8 +145,8 @@ impl Planes<'_> {
     }
 }
 
-/// The windows that an element is in, at most, and those that loops go through before: loops
-/// inside loops count together.
+/// Maximum iterations over the windows of an element, with those of the loops around: nested loops
+/// count together.
 fn iterations(group: &Group) -> u64 {
     let spans = group.axes.iter().map(|axis| match group.shares_out() {
         true => axis.turned().taps,
@@ -166,15 +167,15 @@ const RESULT: usize = 2;
 /// What is fast for gradients.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tuning {
-    /// The launch of a kernel that replaces the general one where it fits, with the same parameters.
+    /// A kernel that may replace the general one, with the same parameters.
     pub special: Option<fn(&Builder<'_>, &Windows) -> Option<SpecialLaunch>>,
 }
 
-/// Where every element looks for its windows.
+/// For GPUs: every element looks for its windows.
 pub(crate) const HARDWARE: Tuning = Tuning { special: None };
 
-/// The plan of the gradients of a pooling: its inputs are the indices of the windows' maxima, which
-/// begin anew after `modulus` elements, and the gradients of the windows.
+/// The plan of the gradients of a pooling. Its inputs are the indices of the windows' maxima, which
+/// restart after `modulus` elements, and the gradients of the windows.
 ///
 /// # Errors
 /// [`Error::OverLimit`].
@@ -210,7 +211,7 @@ pub(super) fn plan(
     }
     let (items, indices) = (builder.capacity(builder.item()), builder.capacity(4 * words));
     let fit = (items / unit).min(items.min(indices) / unit_windows);
-    // Places along the outer axis, of which a plane has some.
+    // Places of a plane along the outer axis.
     let period = modulus / unit;
     let first = planes.first * (group.outer / planes.count);
     let mut done = 0;
@@ -281,7 +282,7 @@ fn push(
             *turned = params::Axis::new(&axis.turned(), 0)?;
         }
     }
-    // If indices do not begin anew, any period that is too long will do.
+    // If indices do not restart, any period that is too long is right.
     let turns = period < MAX_PERIOD && place + part.outer > period;
     let mut first_index = (rows.start * row) as u32;
     if !turns {
@@ -316,7 +317,7 @@ fn push(
 }
 
 impl Windows {
-    /// Whether every window surely has an element.
+    /// Whether every window is known to have an element.
     pub(crate) fn all_have_elements(&self) -> bool {
         self.axes.iter().all(|axis| Axis::from(axis).has_all())
     }
@@ -326,7 +327,7 @@ impl Windows {
         self.axes.iter().any(params::Axis::is_shared_out)
     }
 
-    /// Whether an element, the first one of all axes, is a tap of a window of its place.
+    /// Whether an element, the first one along all axes, is a tap of a window of its place.
     fn is_tap(&self, window: usize, element: u32) -> bool {
         let inner = self.axes[2].pitch as usize;
         let mut rest = window / inner;
@@ -355,7 +356,7 @@ pub(crate) fn run_sums(shader: &Shader, windows: &Windows, call: Call<'_, '_>) {
     with_gradient!(shader.element, G => sums::<G>(windows, call));
 }
 
-/// Some rows of some places along the outer axis, and where they go.
+/// Some rows of some places along the outer axis, and where their sums are stored.
 pub(super) struct Rows<'a, T> {
     pub outer: Range<usize>,
     pub rows: Range<usize>,
@@ -381,8 +382,8 @@ fn sums<G: Gradient>(p: &Windows, call: Call<'_, '_>) {
     threads::each_with(parts, Vec::new, |sums, part| rows::<G>(p, gradient, indices, sums, part));
 }
 
-/// Parts for all threads of places along an outer axis, which have `unit` elements and in which
-/// windows reach from one row to a later one. Few elements are one part.
+/// Parts for all threads. An outer axis has places of `unit` elements, and windows reach from one row
+/// to later ones. Few elements are one part.
 pub(super) fn parts<T>(out: &mut [T], [unit, row]: [usize; 2], reach: usize) -> Vec<Rows<'_, T>> {
     let (outer, size) = (out.len() / unit, unit / row);
     if out.len() < PARALLEL_FROM {
@@ -397,7 +398,7 @@ pub(super) fn parts<T>(out: &mut [T], [unit, row]: [usize; 2], reach: usize) -> 
             .map(|outer| Rows { out: take(outer.len() * unit), outer, rows: 0..size })
             .collect();
     }
-    // The windows at the borders of parts are looked at twice.
+    // The windows at the borders of parts are visited twice.
     let some = CHUNK_LEN.div_ceil(row).max(4 * (reach + 1)).min(size);
     let mut parts = Vec::new();
     for place in 0..outer {
@@ -410,7 +411,7 @@ pub(super) fn parts<T>(out: &mut [T], [unit, row]: [usize; 2], reach: usize) -> 
     parts
 }
 
-/// Goes through the windows in order. Each finds the place of its maximum.
+/// Visits the windows in order. Each adds at the position of its maximum.
 fn rows<G: Gradient>(
     p: &Windows,
     gradient: &[G::Bits],
@@ -434,7 +435,7 @@ fn rows<G: Gradient>(
             ..place + windows.end as usize * row_windows;
         let found = &indices[numbers.start * words..numbers.end * words];
         let gradient = &gradient[numbers.clone()];
-        // A window without elements has the index of a first element.
+        // The index of a window without elements is that of a first element.
         let may_be_none = !p.shares_out();
         let is_none = |i: usize, number: u32| {
             may_be_none && number < inner && !p.is_tap(numbers.start + i - place, number)
@@ -450,12 +451,13 @@ fn rows<G: Gradient>(
     }
 }
 
-/// How the windows of some rows are added.
+/// How the gradients of some windows are added.
 pub(super) struct Sum<F> {
     /// The index of the first element, and how many elements come before those of the sums.
     first: u32,
     skipped: u32,
-    /// Whether a window has no element, by its number and by that of the element.
+    /// Whether a window, given by its number, has no element. The second argument is the element that
+    /// its index names.
     is_none: F,
 }
 

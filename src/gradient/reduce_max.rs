@@ -7,7 +7,8 @@ use crate::plan::{Feed, Plan, Target};
 use crate::reduce::{self as forward, ReduceMax};
 use crate::tensor::{Indices, Inputs, Outputs, TensorDesc, check_input, one_of_each};
 
-/// The gradient of a [`ReduceMax`]: that of the data, computed from the gradient of the maxima.
+/// The gradient with respect to the data of a [`ReduceMax`], computed from the gradient of the
+/// maxima.
 ///
 /// The gradient of each maximum goes to the element that equals it: to the first of equal elements
 /// in row-major order, or to the last if the reduction's [`indices`](ReduceMax::indices) select the
@@ -36,7 +37,7 @@ use crate::tensor::{Indices, Inputs, Outputs, TensorDesc, check_input, one_of_ea
 pub struct ReduceMaxBackward {
     /// The reduction.
     pub reduce: ReduceMax,
-    /// The shape of the data, if the first input are indices.
+    /// The shape of the data, if the first input is indices.
     pub shape: Option<Vec<usize>>,
 }
 
@@ -88,7 +89,7 @@ impl ReduceMaxBackward {
         Ok(data)
     }
 
-    /// The reduction that finds where the maxima are; `None` where indices are given.
+    /// The reduction that finds the positions of the maxima; `None` if indices are given.
     pub(crate) fn forward(&self, data: &TensorDesc) -> Option<ReduceMax> {
         let last = self.reduce.indices.is_some_and(|indices| indices.last);
         let indices = Indices::new(position_type(data)).last(last);
@@ -96,7 +97,7 @@ impl ReduceMaxBackward {
         self.shape.is_none().then_some(reduce)
     }
 
-    /// Where positions are in the data.
+    /// The elements of the data that positions name.
     ///
     /// # Errors
     /// As [`ReduceMax::infer`].
@@ -121,7 +122,7 @@ impl ReduceMaxBackward {
     ) -> Result<Plan> {
         let data = self.data(inputs[0], inputs[1])?;
         let places = self.places(&data)?;
-        // Each set has elements of its own, so no two positions name the same one.
+        // Sets share no elements, so no two positions name the same one.
         let scatter = |indices: &TensorDesc| {
             let of = Items { indices: 0, values: 1 };
             places::plan(&[indices, inputs[1]], of, &data, &places, Duplicates::Absent, target)

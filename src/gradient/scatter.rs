@@ -6,18 +6,18 @@ use super::params::Params;
 use crate::base::threads::{self, CHUNK_LEN};
 use crate::plan::{Call, Kernel, Shader};
 
-/// Values to elements of their own.
+/// Stores values at elements that no other value has.
 pub(super) static SCATTER: Kernel =
     Kernel::new::<Params>("gradient_scatter", "gradient/scatter", scatter)
         .only(|t, _| t.is_float());
 
-/// The values of winners: one variant, of the same text.
+/// Stores the values of winners. It has one variant, with the same text.
 pub(super) static UNPOOL: Kernel =
     Kernel::new::<Params>("unpool_scatter", "gradient/scatter", scatter)
         .flags(&["unpooled"])
         .only(|t, flags| t.is_float() && flags == 1);
 
-/// The last item of each element.
+/// Finds the last item of each element.
 pub(super) static CLAIM: Kernel =
     Kernel::new::<Params>("unpool_claim", "gradient/claim", claim).untyped();
 

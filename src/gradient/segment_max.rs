@@ -7,7 +7,8 @@ use crate::plan::{Feed, Plan, Target};
 use crate::segment::{self as forward, SegmentMax, Segments};
 use crate::tensor::{Inputs, Outputs, Tensor, TensorDesc, check_input};
 
-/// The gradient of a [`SegmentMax`]: that of the data, computed from the gradient of the maxima.
+/// The gradient with respect to the data of a [`SegmentMax`], computed from the gradient of the
+/// maxima.
 ///
 /// The gradient of each maximum goes to the element that equals it, in the first such row; if NaN
 /// propagates, to the first NaN. All others get +0, also in rows that belong to no segment. Nothing
@@ -37,7 +38,7 @@ use crate::tensor::{Inputs, Outputs, Tensor, TensorDesc, check_input};
 pub struct SegmentMaxBackward {
     /// The operator whose gradient this is.
     pub segment: SegmentMax,
-    /// The shape of the data, if the first input are indices.
+    /// The shape of the data, if the first input is indices.
     pub shape: Option<Vec<usize>>,
 }
 
@@ -49,9 +50,9 @@ impl SegmentMaxBackward {
     }
 
     /// The same from the indices that SegmentMax returned for data of this shape: those of
-    /// [`SegmentMax::indices`], or `i64`. A gradient whose index names no row is dropped. If
-    /// several segments name one element, which indices of SegmentMax never do, it gets the
-    /// gradient of the last of them.
+    /// [`SegmentMax::indices`], or `i64`. A gradient whose index names no row is dropped. If several
+    /// segments name one element, which indices of SegmentMax never do, the element gets the gradient
+    /// of the last one.
     pub fn from_indices(mut self, shape: impl Into<Vec<usize>>) -> Self {
         self.shape = Some(shape.into());
         self
@@ -68,8 +69,8 @@ impl SegmentMaxBackward {
     /// # Errors
     /// As [`SegmentMax::infer`] for data and ids; [`Error::WrongElementType`] for integers and
     /// [`Error::WrongInput`] for inputs that do not belong together; [`Error::BadAttribute`] for
-    /// indices of another type than `i32` and `i64`, [`Error::IndexTooLarge`] for `i32` and more
-    /// rows; [`Error::InputCount`].
+    /// indices of another type than `i32` and `i64`, [`Error::IndexTooLarge`] if `i32` cannot number
+    /// the rows; [`Error::InputCount`].
     pub fn infer<'a>(&self, inputs: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
         self.data(&inputs.into_inputs()).map(Outputs::one)
     }
@@ -105,7 +106,7 @@ impl SegmentMaxBackward {
         if self.shape.is_some() { 2 } else { 3 }
     }
 
-    /// The operator that finds where the maxima are.
+    /// The operator that finds the rows of the maxima.
     pub(crate) fn forward(&self, data: &TensorDesc, gradient: &TensorDesc) -> SegmentMax {
         let known = match (self.segment.segments, self.segment.num_segments) {
             (Segments::Offsets, given) | (_, given @ Some(_)) => given,
@@ -128,7 +129,7 @@ impl SegmentMaxBackward {
         self.forward(data, gradient).checked(data, ids).map(drop)
     }
 
-    /// Where rows are in the data.
+    /// The elements of the data that rows name.
     pub(crate) fn places(&self, data: &TensorDesc, gradient: &TensorDesc) -> Places {
         let axis = |size: usize, pitch: usize| Axis { size: size as u64, pitch: pitch as u64 };
         let inner = data.shape()[1..].iter().product();
@@ -147,7 +148,7 @@ impl SegmentMaxBackward {
         let data = self.data(inputs)?;
         let gradient = inputs[inputs.len() - 1];
         let places = self.places(&data, gradient);
-        // Rows that are given may be those of several segments.
+        // Given rows may belong to several segments.
         let duplicates = match self.shape.is_some() && segments_of(gradient) > 1 {
             true => Duplicates::LastWins,
             false => Duplicates::Absent,
@@ -165,7 +166,7 @@ impl SegmentMaxBackward {
     }
 }
 
-/// The segments that a gradient has: the size of its first axis. A scalar, which is refused, has one.
+/// The segments of a gradient: the size of its first axis. A scalar, which is refused, has one.
 fn segments_of(gradient: &TensorDesc) -> usize {
     gradient.shape().first().copied().unwrap_or(1)
 }

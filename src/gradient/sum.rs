@@ -1,8 +1,9 @@
 //! Addition of floating-point numbers, rounded to nearest, ties to even.
 //!
 //! Shaders add in integers (`shaders/gradient/sum.wgsl`), since WGSL lets a driver flush subnormal
-//! numbers and leave out NaN and infinities. Here processors add, unless a sum is tiny: a program
-//! may have told the processor to flush subnormal numbers. A NaN is the type's canonical quiet NaN.
+//! numbers and assume that there are no NaNs and infinities. Here the processor adds, unless a sum
+//! is tiny: a program may have set the processor to flush subnormal numbers. A NaN is the type's
+//! canonical quiet NaN.
 
 use std::convert::identity;
 
@@ -12,9 +13,9 @@ use bytemuck::Pod;
 pub(super) trait Gradient: 'static {
     /// The bits of an element.
     type Bits: Pod + Send + Sync;
-    /// The bits of a sum. A sum of no elements has none set: +0.
+    /// The bits of a sum. Zero bits are +0, a sum of no elements.
     type Sum: Pod + Send + PartialEq;
-    /// The number of an element, which every sum has too.
+    /// An element as a sum. Every element is representable.
     fn widen(bits: Self::Bits) -> Self::Sum;
     /// Adds two numbers.
     fn add(a: Self::Sum, b: Self::Sum) -> Self::Sum;
@@ -26,8 +27,8 @@ macro_rules! sums {
     ($add:ident, $add_in_integers:ident, $float:ty, $bits:ty, $mantissa:literal, $plain:literal) => {
         #[inline(always)]
         fn $add(a: $bits, b: $bits) -> $bits {
-            // From here on a sum is far above all subnormal numbers: a flushed one does not change
-            // how it is rounded.
+            // From here on a sum is far above all subnormal numbers: flushing a subnormal term does
+            // not change how the sum is rounded.
             const PLAIN: $bits = <$float>::to_bits($plain);
             const INFINITY: $bits = <$float>::INFINITY.to_bits();
             let sum = (<$float>::from_bits(a) + <$float>::from_bits(b)).to_bits();
@@ -37,7 +38,7 @@ macro_rules! sums {
             $add_in_integers(a, b)
         }
 
-        /// The same as shaders do it.
+        /// The sum as shaders compute it.
         #[inline(never)]
         fn $add_in_integers(a: $bits, b: $bits) -> $bits {
             const SIGN: $bits = 1 << (<$bits>::BITS - 1);
@@ -51,7 +52,7 @@ macro_rules! sums {
             }
             // Subnormal numbers have the exponent of the smallest normal ones.
             let exponent = |magnitude: $bits| (magnitude >> $mantissa).max(1);
-            // Three more bits: the two after the last one, and whether there are more.
+            // Three more bits: the two after the last one, and whether any after these is set.
             let mantissa = |magnitude: $bits| {
                 let hidden = if magnitude < HIDDEN { 0 } else { HIDDEN };
                 (magnitude & (HIDDEN - 1) | hidden) << 3
@@ -79,7 +80,7 @@ macro_rules! sums {
             }
             let rest = m & 7;
             let up = rest > 4 || rest == 4 && m & 8 != 0;
-            // The hidden bit counts the exponent up, and so does one that rounding carries.
+            // The hidden bit increments the exponent, and so does a carry of rounding.
             let magnitude = ((e - 1) << $mantissa) + (m >> 3) + <$bits>::from(up);
             large & SIGN | magnitude.min(INFINITY)
         }
@@ -89,7 +90,7 @@ macro_rules! sums {
 sums!(add32, add32_in_integers, f32, u32, 23, 1e-30);
 sums!(add64, add64_in_integers, f64, u64, 52, 1e-270);
 
-/// A type whose gradients are summed: of its elements, and of their sums.
+/// A type whose gradients are summed: the types of its elements and of their sums.
 macro_rules! gradient {
     ($name:ident, $bits:ty, $sum:ty, $add:ident, $widen:expr, $narrow:expr) => {
         pub(super) struct $name;
@@ -118,7 +119,7 @@ gradient!(F64, u64, u64, add64, identity, identity);
 gradient!(F16, u16, u32, add32, widen_half, narrow_half);
 gradient!(Bf16, u16, u32, add32, |bits| u32::from(bits) << 16, narrow_bf16);
 
-/// What an expression is for the type `G` of gradients of a floating-point type.
+/// The value of an expression for the type `G` of gradients of a floating-point type.
 macro_rules! with_gradient {
     ($element:expr, $g:ident => $body:expr) => {{
         use $crate::{ElementType, gradient::sum};
@@ -198,7 +199,7 @@ mod tests {
         assert_eq!(add64(a, b), expected, "{a:#x} + {b:#x}");
     }
 
-    /// Numbers that follow one another at random.
+    /// A series of random numbers.
     fn random() -> impl FnMut() -> u64 {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         move || {
@@ -216,7 +217,7 @@ mod tests {
             let (a, b) = (next(), next());
             same32(a as u32, b as u32);
             same64(a, b);
-            // Numbers that nearly cancel, and such as end far apart.
+            // Numbers that nearly cancel, and numbers whose last bits are far apart.
             let near = (a as u32).wrapping_add((b & 0x1ff_ffff) as u32) ^ 1 << 31;
             same32(a as u32, near);
             same64(a, a.wrapping_add(b >> (b & 63)) ^ 1 << 63);
@@ -227,7 +228,7 @@ mod tests {
     /// infinities and NaN among them.
     #[test]
     fn exponents_of_halves_add_in_pairs() {
-        // As no power of two divides the stride, fractions differ from exponent to exponent.
+        // No power of two divides the stride, so fractions differ from exponent to exponent.
         const STRIDE: usize = 29;
         for (i, a) in (0..=u16::MAX).step_by(STRIDE).enumerate() {
             for b in (i % STRIDE..1 << 16).step_by(STRIDE) {
@@ -236,7 +237,7 @@ mod tests {
         }
     }
 
-    /// 2^32 pairs: any, and such as have exponents close to each other. `scripts/sums` runs it.
+    /// 2^32 pairs: any numbers, and numbers with close exponents. `scripts/sums` runs it.
     #[test]
     #[ignore = "takes minutes"]
     fn sums_of_very_many_pairs_are_those_of_processors() {
@@ -257,7 +258,7 @@ mod tests {
                     bits ^= bits >> 33;
                     let (a, b) = (bits as u32, (bits >> 32) as u32);
                     same32(a, b);
-                    // Up to 31 exponents above, of the other sign or not.
+                    // Up to 31 exponents above, with the same or the other sign.
                     same32(a, a.wrapping_add(b >> 4) ^ b << 31);
                 }
             }
@@ -284,7 +285,7 @@ mod tests {
         }
         let doubles = ends(52, 64);
         for (i, &a) in doubles.iter().enumerate() {
-            // Exponents far apart are alike.
+            // Pairs with exponents far apart are all alike.
             let near = &doubles[i..doubles.len().min(i + 64 * 16)];
             near.iter().for_each(|&b| same64(a, b));
             doubles.iter().step_by(997).for_each(|&b| same64(a, b));

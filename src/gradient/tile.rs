@@ -12,7 +12,7 @@ use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, Outputs, TensorDesc};
 use crate::wgsl::params;
 
-/// Sums of the gradients of windows, whose maxima are found in the same launch.
+/// Sums of the gradients of windows. The same launch finds their maxima.
 pub(super) static TILE: Kernel = Kernel::new::<Params>("pool_tile_gradient", "gradient/tile", run)
     .constants(&[("KEYS", |shader| keys(shader.element)), ("MAXIMA", |_| MAXIMA)])
     .only(|element, _| element.is_float());
@@ -26,30 +26,30 @@ fn keys(element: ElementType) -> u64 {
     KEY_BYTES / element.size().max(4) as u64
 }
 
-/// Elements of a tile, at most: of wide strides few keys may belong to very many.
+/// Maximum elements of a tile: with wide strides, few keys may belong to very many elements.
 const MAX_ELEMENTS: u64 = 4 * 2688;
-/// How many tiles look at a window, at most. With more, two launches do less.
+/// How many tiles may search a window. If there are more, two launches are cheaper.
 const MAX_SEARCHES: u64 = 4;
-/// What a tap of a window costs, in bytes.
+/// The cost of a tap of a window, in bytes.
 const TAP: f64 = 0.5;
 
 params! {
     struct Params {
         ranking: Ranking,
-        /// Where the first element of the result goes, a whole word, and where the gradients begin,
-        /// in elements.
+        /// Where the first element of the result is stored, a whole word, and where the gradients
+        /// begin, in elements.
         result_base: u32,
         gradient_base: u32,
         windows: Windows,
-        /// The last of `tiles.windows` are the windows along axis 2 again.
+        /// The last of `tiles.windows` repeats the windows along axis 2.
         tiles: Tiles,
-        /// Elements that a tile makes along each axis, and the words that those of axis 2 fill.
+        /// Elements of a tile along each axis, and the words that those of axis 2 fill.
         elements: [u32; 4],
         /// Windows from one tile to the next, and the number of the first window of the first tile,
         /// which may be negative.
         step: [u32; 4],
         first: [u32; 4],
-        /// Divisors: the words of a row of elements, the rows of axis 1 that a tile makes, and the
+        /// Divisors: the words of a row of elements, the rows of a tile along axis 1, and the
         /// strides.
         by_words: [u32; 4],
         by_elements1: [u32; 4],
@@ -57,16 +57,16 @@ params! {
     }
 }
 
-/// What a tile is along an axis.
+/// A tile along one axis.
 #[derive(Clone, Copy)]
 struct Along {
-    /// Elements that it makes.
+    /// The elements whose gradients it computes.
     elements: u64,
-    /// Windows from one tile to the next; elements are as many strides.
+    /// Windows from one tile to the next; elements from one to the next are as many strides.
     step: u64,
-    /// The first window of the first tile that an element is in.
+    /// The first window that an element of the first tile is in.
     first: i64,
-    /// The windows that its elements are in, and what these cover.
+    /// The windows that its elements are in, and the elements that these cover.
     windows: u64,
     cover: u64,
 }
@@ -90,13 +90,13 @@ impl Along {
         Self { elements: step * axis.stride, step, first, windows, cover }
     }
 
-    /// The first window of a tile that begins with the axis, and how many more windows than strides
-    /// the elements of a tile are in.
+    /// The first window of a tile at the beginning of the axis, and by how much the windows of a
+    /// tile's elements exceed its strides.
     fn around(axis: &pool::Axis) -> (i64, u64) {
         let (start, stride) = (axis.start, axis.stride as i64);
         let reached = -(start + axis.reach as i64).div_euclid(stride);
-        // Wide strides leave elements out: then the window before them, so that no tile begins
-        // after its elements.
+        // Wide strides skip elements. Then the tile begins with the window before them, so that it
+        // never begins after its elements.
         let first = reached.min((-start).div_euclid(stride));
         let last = (stride - 1 - start).div_euclid(stride);
         (first, (last - first) as u64)
@@ -113,20 +113,20 @@ impl Along {
         if step == 0 {
             return None;
         }
-        // As long as all tiles of the axis can be, so that the last one is no small rest.
+        // All tiles of the axis get nearly the same length, so that the last one is not short.
         let strides = axis.size.div_ceil(axis.stride);
         Some(Self::new(axis, strides.div_ceil(strides.div_ceil(step))))
     }
 }
 
-/// A box of elements that a workgroup makes.
+/// A box of elements whose gradients a workgroup computes.
 struct Tile {
     group: Group,
     axes: [Along; 3],
 }
 
 impl Tile {
-    /// The tiles that load least for the elements of a group, if there are any.
+    /// The tiles with the least cost for the elements of a group, if any fit.
     fn new(builder: &Builder<'_>, group: &Group, tuning: &pool::Tuning) -> Option<Self> {
         let group = group.flat()?;
         let (axis, per_word) = (&group.axes[2], builder.per_word());
@@ -138,13 +138,13 @@ impl Tile {
         let strides = axis.size.div_ceil(axis.stride);
         let steps = (0..32).map(|n| strides.div_ceil(1 << n));
         let steps = steps.take_while(|step| step * axis.stride >= axis.size.min(16));
-        // Results share words, where elements are small: a tile has whole words of them.
+        // Small results share words: a tile has whole words of them.
         let steps = steps.map(|step| match (step * axis.stride).is_multiple_of(per_word) {
             true => step,
             false => step.next_multiple_of(per_word),
         });
         let tiles = steps.flat_map(|step| Self::with_rows(builder, &group, step));
-        // The CPU kernel makes larger parts.
+        // The parts of the CPU kernel are larger.
         let searches = if tuning.cpu.is_some() { u64::MAX } else { MAX_SEARCHES };
         let tiles = tiles.filter(|tile| {
             let new_windows = tile.all(|axis| axis.step.min(axis.windows));
@@ -156,8 +156,8 @@ impl Tile {
         tiles.min_by(|a, b| cost(a).total_cmp(&cost(b)))
     }
 
-    /// Tiles of so many strides along axis 2: with as many as fit along axis 1 and then along
-    /// axis 0, with half as many along axis 1, and so on.
+    /// Tiles of so many strides along axis 2. First as many strides along axis 1 as fit, and then
+    /// along axis 0; next half as many along axis 1, and so on.
     fn with_rows(builder: &Builder<'_>, group: &Group, step: u64) -> impl Iterator<Item = Self> {
         let [axis0, axis1, axis2] = group.axes;
         let keys = keys(builder.element);
@@ -174,7 +174,7 @@ impl Tile {
         })
     }
 
-    /// What each axis has, all together.
+    /// The product of a property of each axis.
     fn all(&self, of: impl Fn(&Along) -> u64) -> u64 {
         self.axes.iter().map(of).product()
     }
@@ -194,8 +194,7 @@ impl Tile {
             + each(self.all(|axis| axis.elements)) * spans * builder.per_word()
     }
 
-    /// Bytes that are loaded for each element, with a little for the search and for what a workgroup
-    /// costs.
+    /// Bytes that are loaded for each element, plus a little for the search and for each workgroup.
     fn cost(&self, builder: &Builder<'_>) -> f64 {
         let within = |i: usize| self.axes[i].cover.min(self.group.axes[i].size);
         // Rows begin and end within sectors.
@@ -251,8 +250,8 @@ const DATA: usize = 0;
 const GRADIENT: usize = 1;
 const RESULT: usize = 2;
 
-/// The plan of the gradients of a pooling, from its data, if tiles can make them. Where they are over
-/// a limit, two launches may not be.
+/// The plan of the gradients of a pooling from its data, if tiles can compute them. If they exceed a
+/// limit, a plan of two launches may not.
 ///
 /// # Errors
 /// [`Error::OverLimit`](crate::Error::OverLimit).
@@ -298,8 +297,7 @@ fn run(shader: &Shader, call: Call<'_, '_>) {
     with_gradient!(shader.element, G => gradients::<G>(shader, call));
 }
 
-/// A launch as the CPU takes it: places along an outer axis, with windows along the axes from `cut`
-/// on.
+/// A launch on the CPU: places along an outer axis, with windows along the axes from `cut` on.
 struct Launch<'a, T> {
     params: &'a Params,
     element: ElementType,
@@ -332,8 +330,7 @@ fn gradients<G: Gradient>(shader: &Shader, call: Call<'_, '_>) {
 }
 
 impl<T> Launch<'_, T> {
-    /// Finds where the maxima are of the windows that some elements are in, and adds their
-    /// gradients.
+    /// Finds the maxima of the windows that some elements are in, and adds their gradients.
     fn part<G: Gradient<Bits = T>>(
         &self,
         (found, sums): &mut (Vec<u32>, Vec<G::Sum>),

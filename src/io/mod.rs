@@ -12,12 +12,12 @@
 //! | `-` | standard input as `.npy`, or as `.pb` if it is not; standard output as `.npy` |
 //! | `npy:-`, `pb:-` | standard input or output in this format |
 //!
-//! `:NAME` may be left out if the file holds exactly one array. The name starts after the last
+//! `:NAME` may be omitted if the file holds exactly one array. The name starts after the last
 //! `.npz:` or `.safetensors:`; a path may contain other colons.
 //!
-//! Writing to `FILE:NAME` adds the array to an archive that exists, or replaces the one of this
+//! Writing to `FILE:NAME` adds the array to an existing archive, or replaces the array of this
 //! name; everything else in the archive is kept. Without `:NAME`, the whole file is replaced, and
-//! the name is `output`. An archive with more than one member, array or not, is then refused, and
+//! the name is `output`. Then an archive with more than one member, array or not, is refused, and
 //! so is one that cannot be read; [`overwrite_all`] replaces both.
 //!
 //! If another thread or process writes to the archive at the same time, the second to finish gets
@@ -171,14 +171,14 @@ pub fn standard_input(hint: &str) -> Result<SharedBytes> {
     if whole.is_empty() {
         return Err(unsupported(STANDARD_INPUT, "it is empty"));
     }
-    // What it is, whatever it should be.
+    // An archive is refused, whatever format is expected.
     match archive(whole) {
         Some(archive) => Err(unsupported(STANDARD_INPUT, format!("it is {archive}; {hint}"))),
         None => Ok(bytes),
     }
 }
 
-/// What kind of archive bytes begin as. The end may be missing.
+/// The kind of archive that the first bytes show. The end may be missing.
 fn archive(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some("an npz archive"),
@@ -199,7 +199,7 @@ pub fn read_as(spec: &str, element_type: Option<ElementType>) -> Result<Tensor> 
     as_type(spec, read(spec)?, element_type)
 }
 
-/// As [`read_as`], of a tensor that has been read from `spec`.
+/// As [`read_as`], for a tensor that has been read from `spec`.
 ///
 /// # Errors
 /// As [`read_as`].
@@ -254,13 +254,13 @@ pub fn write(spec: &str, tensor: &Tensor) -> Result<()> {
 ///
 /// # Errors
 /// As [`write()`], and [`Error::Unsupported`] if two specs name the same array, or the same file
-/// that is no archive.
+/// that is not an archive.
 pub fn write_all(tensors: &[(&str, &Tensor)]) -> Result<()> {
     put(tensors, false)
 }
 
-/// As [`write_all`], but a spec without a name replaces an archive, whatever it holds, and also one
-/// that cannot be read.
+/// As [`write_all`], but a spec without a name replaces an archive, whatever it holds, even if it
+/// cannot be read.
 ///
 /// # Errors
 /// As [`write_all`].
@@ -269,7 +269,7 @@ pub fn overwrite_all(tensors: &[(&str, &Tensor)]) -> Result<()> {
 }
 
 /// Checks that tensors can be written to these specs, as far as that is known without the tensors:
-/// for the command, before it computes them. `force` is [`overwrite_all`]'s.
+/// the command calls it before it computes them. `force` is [`overwrite_all`]'s.
 ///
 /// # Errors
 /// As [`write_all`].
@@ -296,9 +296,9 @@ struct Output<'a> {
     spec: Spec<'a>,
     /// The path with links resolved; `None` for standard output.
     target: Option<PathBuf>,
-    /// The name of each tensor, and its number among those that are written.
+    /// The name of each tensor, and its number in the list.
     tensors: Vec<(&'a str, usize)>,
-    /// Whether all tensors have names, so that the others in the file are kept.
+    /// Whether all tensors have names, so that other arrays in the file are kept.
     keep: bool,
 }
 
@@ -331,7 +331,7 @@ fn group<'a>(specs: &[&'a str]) -> Result<Vec<Output<'a>>> {
 }
 
 impl Output<'_> {
-    /// Whether the file can hold another tensor, of this name.
+    /// Whether the file can hold another tensor, with this name.
     fn takes(&self, spec: &Spec<'_>, name: &str) -> bool {
         let same = |&(other, _): &(&str, usize)| match spec.format {
             Format::Npz => npz::stem(other, &[]) == npz::stem(name, &[]),
@@ -376,8 +376,8 @@ impl Output<'_> {
         Ok(file)
     }
 
-    /// Refuses to replace an archive of several members as a whole, or one that cannot be read, so
-    /// that it is not known what would be lost. What is no archive may be replaced.
+    /// Refuses to replace an archive of several members as a whole, or one that cannot be read,
+    /// whose members are unknown. A file that is not an archive may be replaced.
     fn check_lost(&self, file: &WholeFile) -> Result<()> {
         let Some(old) = file.old() else { return Ok(()) };
         let bytes = source::open(old)?;
@@ -404,7 +404,7 @@ impl Output<'_> {
     }
 }
 
-/// Writes a file with what `fill` writes to it.
+/// Writes a file with the content that `fill` writes to it.
 fn write_file(path: &Path, fill: impl FnOnce(&mut WholeFile) -> Result<()>) -> Result<()> {
     let mut file = WholeFile::create(path)?;
     fill(&mut file)?;
@@ -446,7 +446,7 @@ fn bad_file(path: impl Display, format: &'static str, reason: impl Display) -> E
     Error::BadFile { path: path.to_string(), format, reason: reason.to_string() }
 }
 
-/// The error of a file whose tensor cannot be made.
+/// The error of a file with an invalid tensor.
 fn bad_tensor(path: impl Display, format: &'static str, error: Error) -> Error {
     match error {
         Error::OutOfMemory { .. } => error,

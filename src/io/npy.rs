@@ -32,7 +32,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
     read_view(path)?.to_tensor()
 }
 
-/// Reads the array of a file as a view: in Fortran order its elements stay where they are. It is
+/// Reads the array of a file as a view: elements in Fortran order are not moved. It is
 /// memory-mapped if it is little-endian.
 ///
 /// # Errors

@@ -82,8 +82,8 @@ fn arrays(name: &str, archive: &ZipArchive<Cursor<&[u8]>>) -> Result<(Vec<String
     Ok((arrays, indices))
 }
 
-/// The name of an array from a name that may end with `.npy`. An array whose name ends so, as
-/// given, has precedence over one without this ending.
+/// The name of an array from a name that may end with `.npy`. The name as given has precedence, if
+/// there is such an array.
 pub(super) fn stem<'a>(array: &'a str, arrays: &[String]) -> &'a str {
     match array.strip_suffix(".npy") {
         Some(stem) if !arrays.iter().any(|a| a == array) => stem,
@@ -104,8 +104,8 @@ fn inflate(name: &str, declared: u64, mut member: impl Read) -> Result<Tensor> {
         let reason = format!("the array needs {needed} bytes, but the archive says {declared}");
         return Err(bad_file(name, "npz", reason));
     }
-    // Memory grows with the data that is really there, not with the declared length. A member that
-    // is longer than declared is unpacked only that far.
+    // Memory grows with the actual data, not with the declared length. A member that is longer than
+    // declared is unpacked only up to that length.
     let mut data = Vec::new();
     member.take(declared).read_to_end(&mut data).map_err(|e| zip_error(name, e.into()))?;
     header.view(name, Arc::new(data))?.to_tensor()
@@ -144,7 +144,7 @@ pub(super) fn encode(to: &mut WholeFile, tensors: &[Named<'_>], keep: bool) -> R
         Ok(())
     };
     let written = write();
-    // Such as a name that is too long.
+    // For example a name that is too long.
     let failed = |e: ZipError| Error::Io { path: name.clone(), source: e.into() };
     written.and_then(|()| archive.finish()).map(drop).map_err(failed)
 }
@@ -163,7 +163,7 @@ fn stored() -> SimpleFileOptions {
         .with_alignment(64)
 }
 
-/// Copies all members but some.
+/// Copies all members except some.
 fn copy<W: io::Write + io::Seek>(
     name: &str,
     from: &mut ZipArchive<Cursor<&[u8]>>,

@@ -15,10 +15,10 @@ use crate::tensor::{ElementType, Tensor, memory};
 /// The only key of the header that is not the name of a tensor.
 const RESERVED: &str = "__metadata__";
 
-/// The maximum length of a header, enough for 200,000 tensors. What the parser makes of a header is
-/// up to a hundred times as large.
+/// The maximum length of a header, enough for 200,000 tensors. A parsed header takes up to a
+/// hundred times as much memory.
 const MAX_HEADER: usize = 32 << 20;
-/// More than the memory that the parser takes for each value of a header, on its way: a value of 32
+/// An upper bound on the memory that the parser takes for each value of a header: a value of 32
 /// bytes and a name, in vectors and maps that grow by doubling.
 const PARSED_BYTES: usize = 256;
 
@@ -69,21 +69,21 @@ pub(super) fn count(name: &str, whole: &[u8]) -> Result<usize> {
     Ok(read_header(name, whole)?.1.offset_keys().len())
 }
 
-/// The length that the bytes of a file say their header has, and what follows.
+/// The length of the header according to the file, and the bytes after that length.
 fn split_length(whole: &[u8]) -> Option<(usize, &[u8])> {
     let (length, rest) = whole.split_first_chunk()?;
     Some((usize::try_from(u64::from_le_bytes(*length)).ok()?, rest))
 }
 
-/// Whether bytes begin as a file does, with the length of a header and the header.
+/// Whether bytes begin with the length of a header and the header.
 pub(super) fn is_begun(bytes: &[u8]) -> bool {
     let begun = |(length, rest): (usize, &[u8])| length <= MAX_HEADER && rest.starts_with(b"{");
     split_length(bytes).is_some_and(begun)
 }
 
-/// The length of a file's header, and what it says.
+/// The length of a file's header, and its content.
 fn read_header(name: &str, whole: &[u8]) -> Result<(usize, Metadata)> {
-    // A header that the file does not have is the parser's error.
+    // If the file does not have the whole header, the parser reports the error.
     let header = split_length(whole).and_then(|(length, rest)| rest.get(..length));
     if let Some(header) = header {
         let length = header.len();
@@ -91,8 +91,8 @@ fn read_header(name: &str, whole: &[u8]) -> Result<(usize, Metadata)> {
             let reason = format!("its header has {length} bytes; at most {MAX_HEADER} are read");
             return Err(unsupported(name, reason));
         }
-        // The parser aborts where memory runs out. So it begins only if there is as much as it may
-        // need.
+        // The parser aborts if memory runs out. So it runs only if as much memory as it may need is
+        // available.
         let delimiters = header.iter().filter(|byte| b",:[{".contains(byte)).count();
         memory::reserved::<u8>(2 * length + delimiters * PARSED_BYTES)?;
     }
@@ -113,7 +113,7 @@ pub fn write(path: impl AsRef<Path>, name: &str, tensor: &Tensor) -> Result<()> 
     super::write_file(path.as_ref(), |to| encode(to, &[(name, tensor)], true))
 }
 
-/// Writes a file of these tensors and, if `keep`, of what else the file has that it replaces.
+/// Writes a file of these tensors and, if `keep`, of everything else in the file that it replaces.
 pub(super) fn encode(to: &mut WholeFile, tensors: &[Named<'_>], keep: bool) -> Result<()> {
     let path = to.path().to_path_buf();
     let bad = |e| bad_file(path.display(), "safetensors", e);
@@ -144,7 +144,7 @@ pub(super) fn encode(to: &mut WholeFile, tensors: &[Named<'_>], keep: bool) -> R
             None => parts.push(part),
         }
     }
-    // Elements that are wide come first, so that all are aligned in the file.
+    // Wide elements come first, so that all are aligned in the file.
     parts.sort_by_key(|(_, dtype, ..)| std::cmp::Reverse(dtype.bitsize()));
     let mut at = 0;
     let infos = parts.iter().map(|(name, dtype, shape, data)| {

@@ -18,7 +18,7 @@ pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 /// A memory-mapped file.
 struct Map {
     bytes: Mmap,
-    /// So that this crate does not write to the file in place.
+    /// Keeps this crate from writing to the file in place.
     _mapped: Mapped,
 }
 

@@ -165,8 +165,8 @@ impl Operator {
         }
     }
 
-    /// How many of the inputs, counted from the first, may have fewer rows than were planned for: each
-    /// row of the results depends on one row alone, or ids tell which rows count.
+    /// How many of the inputs, counted from the first, may have fewer rows than were planned for: if each row of
+    /// the results depends on one row alone, or if ids tell which rows count.
     ///
     /// # Errors
     /// [`Error::NoSizes`] if none may; those of [`Operator::infer`].
@@ -189,7 +189,7 @@ impl Operator {
     /// The types and shapes of the results.
     ///
     /// # Errors
-    /// [`Error::InputCount`], and what the operator does not allow for such inputs.
+    /// [`Error::InputCount`], and the errors of the operator for such inputs.
     pub fn infer<'a>(&self, inputs: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
         let inputs = inputs.into_inputs();
         match self {
@@ -204,8 +204,7 @@ impl Operator {
         }
     }
 
-    /// The launches that compute the operator within a device's limits. `tuning` chooses among them
-    /// those that are fast.
+    /// The launches that compute the operator within a device's limits. `tuning` chooses fast ones.
     ///
     /// # Errors
     /// As [`Operator::infer`], [`Error::NoComputeShaders`], [`Error::BadLimit`] and
@@ -245,13 +244,12 @@ impl Operator {
         }
     }
 
-    /// As [`Operator::plan`], for inputs and results with these views. If `results` is empty, the
-    /// elements of each result are one after the other.
+    /// As [`Operator::plan`], for inputs and results with these views. If `results` is empty, each result is
+    /// contiguous.
     ///
     /// # Errors
-    /// As [`Operator::plan`]; [`Error::BadView`] for a result in which two elements may share a
-    /// place, [`Error::OutputBuffers`] and [`Error::WrongResult`] for results that the operator
-    /// does not have.
+    /// As [`Operator::plan`]; [`Error::BadView`] for a result in which two elements may share an address,
+    /// [`Error::OutputBuffers`] and [`Error::WrongResult`] for results that the operator does not have.
     pub fn plan_views(
         &self,
         inputs: &[&View],
@@ -344,7 +342,7 @@ mod tests {
     use crate::plan::Shader;
     use crate::wgsl::{FILES, Type};
 
-    /// No list can forget a kernel: each entry point is one's, and names are unique.
+    /// The list is complete: each entry point belongs to one kernel, and names are unique.
     #[test]
     fn every_entry_point_is_a_kernels() {
         let files = FILES.iter().filter(|(_, text)| text.contains("@compute"));
@@ -383,7 +381,7 @@ mod tests {
         }
     }
 
-    /// Each flag makes a difference to the text, for some element type.
+    /// Each flag changes the text, for some element type.
     #[test]
     fn every_flag_is_read() {
         for kernel in kernels() {

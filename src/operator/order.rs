@@ -1,8 +1,8 @@
-//! Operators on views, in the order in which the elements are in memory.
+//! Operators on views, in the order that the elements have in memory.
 //!
-//! A reduction of a permuted tensor is a reduction of other axes of the same memory, and a flipped
-//! axis is reduced as one that is not. So planners see axes in the order of memory, wherever the
-//! operator allows it; what differs is where the results go.
+//! A reduction of a permuted tensor is a reduction of other axes of the same memory, and the
+//! direction of a flipped axis does not matter. So planners get the axes in memory order, wherever
+//! the operator allows it, and only the layout of the results differs.
 
 use std::cmp::Reverse;
 
@@ -10,7 +10,7 @@ use super::{Layout, MaxPool, Operator, Padding, ReduceMax, SegmentMax};
 use crate::base::error::Result;
 use crate::tensor::View;
 
-/// An operator on a view whose axes come in the order of memory, in the place of another one.
+/// An operator on a view whose axes are in memory order. It replaces another one.
 pub(crate) struct Ordered {
     pub operator: Operator,
     /// The first input.
@@ -18,8 +18,8 @@ pub(crate) struct Ordered {
     results: Results,
 }
 
-/// How the results of an [`Ordered`] operator differ from those of the one that it replaces: these
-/// get axes of size 1, then axes are flipped, and then permuted.
+/// How the results of an [`Ordered`] operator become those of the replaced one: axes of size 1 are
+/// added, then axes are flipped, and then permuted.
 struct Results {
     new_axes: Vec<usize>,
     flipped: Vec<usize>,
@@ -27,7 +27,7 @@ struct Results {
 }
 
 impl Ordered {
-    /// The view of the replacing operator's result, for that of the replaced one's.
+    /// The view of the replacing operator's result, from that of the replaced one's.
     ///
     /// # Errors
     /// [`Error::TooManyAxes`](crate::Error::TooManyAxes).
@@ -49,9 +49,9 @@ impl Ordered {
 }
 
 impl Operator {
-    /// The same results by an operator on the first input's axes in the order of memory; `None` if
-    /// they already have this order, or if the order matters. A reduction that `may_count_back` may
-    /// be one whose positions count from the last element.
+    /// An operator with the same results on the first input with its axes in memory order; `None` if
+    /// they already have this order, or if the order matters. With `may_count_back`, positions may
+    /// count from the last element.
     ///
     /// # Errors
     /// As [`Operator::infer`] for axes that the input does not have.
@@ -73,12 +73,12 @@ impl Operator {
     }
 }
 
-/// How far a step along an axis goes: along one of repeated elements, farthest.
+/// The distance of a step along an axis. An axis of repeated elements has the largest.
 fn distance(pitch: isize) -> usize {
     if pitch == 0 { usize::MAX } else { pitch.unsigned_abs() }
 }
 
-/// Some axes in the order of memory, the farthest steps first. Axes of size 1 stay.
+/// Some axes in memory order, the largest steps first. Axes of size 1 stay.
 fn sorted(view: &View, axes: impl Iterator<Item = usize>) -> Vec<usize> {
     let (shape, pitches) = (view.desc().shape(), view.pitches());
     let mut slots: Vec<usize> = axes.collect();
@@ -91,7 +91,7 @@ fn sorted(view: &View, axes: impl Iterator<Item = usize>) -> Vec<usize> {
     slots
 }
 
-/// Flips axes that run backwards. Gives those that it flipped.
+/// Flips axes that run backwards, and returns them.
 fn forwards(view: &mut View, axes: impl Iterator<Item = usize>) -> Result<Vec<usize>> {
     let pitches = view.pitches();
     let flipped: Vec<usize> = axes.filter(|&axis| pitches[axis] < 0).collect();
@@ -118,7 +118,7 @@ fn reduce(op: &ReduceMax, view: &View, may_count_back: bool) -> Result<Option<Or
     let flipped = forwards(&mut first, (0..rank).filter(|&axis| !reduced[axis]))?;
     if is_free {
         forwards(&mut first, set())?;
-        // One of repeated elements will do.
+        // One of repeated elements is enough.
         for axis in set() {
             if first.pitches()[axis] == 0 {
                 first = first.slice(axis, 0..1)?;
@@ -160,7 +160,7 @@ fn pool(op: &MaxPool, view: &View) -> Result<Option<Ordered>> {
     let after = |axis: usize| shape[axis] > 1 && nearest.is_some_and(|near| pitch(axis) < near);
     let before = |axis: usize| shape[axis] == 1 || farthest.is_none_or(|far| pitch(axis) >= far);
     let (a, b) = (others[0], others[1]);
-    // The one with the smaller steps comes second, unless it has one element.
+    // The axis with smaller steps comes second, unless it has one element.
     let (outer, inner) = if after(a) { (b, a) } else { (a, b) };
     let (layout, order) = match (before(outer), before(inner), after(inner)) {
         (true, true, _) => (Layout::Ncx, [&[outer, inner], &along[..]].concat()),
@@ -170,7 +170,7 @@ fn pool(op: &MaxPool, view: &View) -> Result<Option<Ordered>> {
     let list = |values: &[usize]| -> Vec<usize> {
         match values.len() == along.len() {
             true => along.iter().map(|&axis| values[axis - spatial.start]).collect(),
-            // Left to be refused.
+            // The planner refuses them.
             false => values.to_vec(),
         }
     };
@@ -256,7 +256,7 @@ mod tests {
             (rows(2), &crop, ("reduce_rows", "reduce_rows")),
             (found(2), &crop, ("reduce_rows", "reduce_rows")),
             (ReduceMax::new(), &wide, ("reduce_rows", "reduce_rows")),
-            // Positions count along the axes as they were.
+            // Positions count along the original axes.
             (all.clone(), &turned, ("pack", "reduce_rows")),
         ] {
             let (names, copies) = kernels(operator.clone(), view, &[]);
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(kernel(&last, &channels_last.step_by(0, -1).unwrap()), (direct.clone(), false));
         let part = channels_last.slice(2, 3..30).unwrap().slice(1, 1..20).unwrap();
         assert_eq!(kernel(&last, &part), (direct, false));
-        // Indices count in the tensor as it was; and batch and channels may not be between axes of
+        // Indices count in the original tensor, and batch and channels may not be between axes of
         // windows.
         let indices = pool.clone().indices(Indices::default());
         assert!(Operator::from(indices).in_memory_order(&first, true).unwrap().is_none());

@@ -1,4 +1,4 @@
-//! Operators in a row that launches compute together.
+//! Successive operators that launches compute together.
 
 use super::Operator;
 use crate::base::error::{Error, Result};
@@ -7,11 +7,11 @@ use crate::pool;
 use crate::tensor::View;
 use crate::tuning::Tuning;
 
-/// One of several operators, each on the first result of the one before.
+/// One of several operators. Each takes the first result of the one before.
 pub(crate) struct Link<'a> {
     pub operator: &'a Operator,
     pub input: &'a View,
-    /// Its first result, and whether anybody but the next one reads it.
+    /// Its first result, and whether another than the next operator reads it.
     pub result: &'a View,
     pub is_read: bool,
 }
@@ -25,8 +25,8 @@ impl Operator {
         }
     }
 
-    /// A plan of some of the first operators together, and which of them it has the results of: the
-    /// last of them, and those that others read. `None` where they are better planned one by one.
+    /// A plan of some of the first operators together, and which of them have results in it: the
+    /// last one, and those that others read. `None` if plans of one operator each are better.
     ///
     /// # Errors
     /// As [`Operator::plan_views`].

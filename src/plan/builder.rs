@@ -1,4 +1,4 @@
-//! What the planners share: buffers, bindings and launches, put together one by one.
+//! What planners share: buffers, bindings and launches are added to a plan one by one.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::tensor::{ElementType, Outputs, TensorDesc, View};
 /// The upper bound on launches per plan.
 const MAX_LAUNCHES: u64 = 1 << 18;
 
-/// What a plan is made for, as far as all planners ask.
+/// The target of a plan, as far as it does not depend on the operator.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
     pub limits: &'a Limits,
@@ -38,7 +38,7 @@ impl Region {
         Self { buffer, first: 0 }
     }
 
-    /// What follows the first `elements`.
+    /// The part after the first `elements`.
     pub(crate) const fn after(self, elements: u64) -> Self {
         Self { first: self.first + elements, ..self }
     }
@@ -107,7 +107,7 @@ impl<'a> Builder<'a> {
         self.views[buffer] = view.clone();
     }
 
-    /// Adds launches that were made before.
+    /// Adds existing launches.
     pub(crate) fn append(&mut self, launches: Vec<Launch>) {
         self.launches.extend(launches);
     }
@@ -154,32 +154,33 @@ impl<'a> Builder<'a> {
         Region::all(self.scratch_bytes(elements * self.item()))
     }
 
-    /// New scratch for so many words. Gives the buffer.
+    /// New scratch for so many words. Returns the buffer.
     pub(crate) fn scratch_words(&mut self, words: u64) -> usize {
         self.scratch_bytes(words * 4)
     }
 
-    /// New scratch of so many bytes. Gives the buffer.
+    /// New scratch of so many bytes. Returns the buffer.
     pub(crate) fn scratch_bytes(&mut self, size: u64) -> usize {
         self.buffers.push(Buffer { role: Role::Scratch, size });
         self.buffers.len() - 1
     }
 
-    /// How many items of so many bytes a binding holds; one alignment's worth is lost where a
-    /// range begins within it.
+    /// How many items of so many bytes a binding holds. A range may begin within an alignment, so
+    /// one alignment is subtracted.
     pub(crate) fn capacity(&self, item: u64) -> u64 {
         let limits = self.target.limits;
         (limits.max_binding_size.saturating_sub(limits.alignment) / item)
             .min(MAX_ELEMENTS - limits.alignment)
     }
 
-    /// The binding of `elements` elements of a region, and where in it they begin.
+    /// The binding of `elements` elements of a region, and where they begin in it.
     pub(crate) fn range(&self, region: Region, elements: u64) -> (Range, u32) {
         self.range_of(region.buffer, region.first, elements, self.item())
     }
 
-    /// The binding of all elements of a view and, seen in another shape, the offset of the first
-    /// one and the pitch of each axis. `None` if no binding holds them, or an axis has no pitch.
+    /// The binding of all elements of a view, and for another shape of it the offset of the first
+    /// element and the pitch of each axis. `None` if no binding holds them, or an axis has no
+    /// single pitch.
     pub(crate) fn whole(
         &self,
         buffer: usize,
@@ -235,7 +236,7 @@ impl<'a> Builder<'a> {
         self.push_words(LaunchDesc { purpose, shader, params, sources, results }, groups)
     }
 
-    /// The same with parameters that are known only as words.
+    /// The same with parameters as words.
     pub(crate) fn push_words(&mut self, launch: LaunchDesc<'_, [u32]>, groups: u64) -> Result<()> {
         let LaunchDesc { purpose, shader, params, sources, results } = launch;
         let limits = self.target.limits;
@@ -256,8 +257,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The error of `what` a binding must hold: so many bytes, and those that an alignment may put
-    /// before them.
+    /// The error if a binding cannot hold `what`: so many bytes, and those that the alignment may
+    /// add before them.
     pub(crate) fn over_binding(&self, what: &'static str, bytes: u64) -> Error {
         Error::OverLimit {
             what,

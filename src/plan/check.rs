@@ -1,13 +1,13 @@
-//! Rules that every plan keeps.
+//! The rules for every plan.
 
 use super::{Limits, Plan, Range, Role};
 
 impl Plan {
-    /// Whether each launch stays in its buffers and within the limits that the plan was made for.
-    /// Tests and fuzzing check that every plan does.
+    /// Whether each launch stays within its buffers and within the limits of the plan. Tests and
+    /// fuzzing check every plan.
     ///
     /// # Errors
-    /// What is wrong, in a sentence.
+    /// The broken rule, as a sentence.
     #[doc(hidden)]
     pub fn check(&self, limits: &Limits) -> Result<(), String> {
         for (i, launch) in self.launches.iter().enumerate() {

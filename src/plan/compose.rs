@@ -3,28 +3,28 @@
 use super::{Buffer, Launch, Plan, Role};
 use crate::tensor::{Outputs, TensorDesc, View};
 
-/// Where an input of the second plan comes from.
+/// The source of an input of the second plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Feed {
     /// A result of the first plan.
     Result(usize),
-    /// An input of both plans together.
+    /// An input of both plans.
     Input,
 }
 
-/// One of several plans. Tensors are numbered, the inputs of all first.
+/// One of several plans. Tensors are numbered; the inputs of all come first.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub plan: Plan,
-    /// The tensors that it takes, and those that it makes.
+    /// The tensors that it reads, and those that it writes.
     pub inputs: Vec<usize>,
     pub outputs: Vec<usize>,
 }
 
 impl Plan {
-    /// This plan and then another one, which takes some of its results. The inputs of both are the
-    /// inputs of this one, and those that the other one takes beside its results; the results are
-    /// those of the other one.
+    /// This plan followed by another one, which reads some of its results. The inputs are those of
+    /// this plan, and those of the other one that are not such results. The results are those of the
+    /// other one.
     pub(crate) fn then(self, other: Self, feeds: &[Feed]) -> Self {
         debug_assert_eq!(feeds.len(), other.inputs.len());
         let mut inputs: Vec<View> = self.inputs.iter().map(View::from).collect();
@@ -52,8 +52,8 @@ impl Plan {
         Self { outputs, ..Self::chain(inputs, steps, &results) }
     }
 
-    /// The plan of several steps, from these inputs to these tensors as these views. Steps share
-    /// scratch.
+    /// The plan of several steps, with these inputs, and with these tensors in these views as results.
+    /// Steps share scratch.
     pub(crate) fn chain(inputs: Vec<View>, steps: Vec<Step>, results: &[(usize, View)]) -> Self {
         let mut tensors = Tensors::new(inputs.len(), results, &steps);
         let mut launches = Vec::new();
@@ -99,7 +99,7 @@ impl Plan {
 
 /// The buffers of the tensors of a chain.
 struct Tensors {
-    /// The buffer of each tensor; [`NONE`] before it is made.
+    /// The buffer of each tensor; [`NONE`] before a step writes it.
     buffer: Vec<usize>,
     /// The last step that reads each tensor.
     last: Vec<usize>,
@@ -128,7 +128,7 @@ impl Tensors {
         Self { buffer, last, first, scratch: Vec::new(), free: Vec::new() }
     }
 
-    /// The buffer of a tensor that a step makes.
+    /// The buffer of a tensor that a step writes.
     fn make(&mut self, tensor: usize, bytes: u64) -> usize {
         if self.buffer[tensor] == NONE {
             self.buffer[tensor] = self.take(bytes);
@@ -136,7 +136,7 @@ impl Tensors {
         self.buffer[tensor]
     }
 
-    /// A scratch buffer: the smallest that is free and large enough, or else the largest, made larger.
+    /// A scratch buffer: the smallest free one that is large enough, or else the largest, enlarged.
     fn take(&mut self, bytes: u64) -> usize {
         let size = |&i: &usize| self.scratch[self.free[i] - self.first];
         let found = (0..self.free.len()).filter(|i| size(i) >= bytes).min_by_key(size);
@@ -150,7 +150,7 @@ impl Tensors {
         buffer
     }
 
-    /// A step has ended: its own scratch is free, and what no later one reads.
+    /// Ends a step: frees its own scratch, and tensors that no later step reads.
     fn end(&mut self, step: usize, own: &[usize]) {
         self.free.extend_from_slice(own);
         for (&buffer, last) in self.buffer.iter().zip(&mut self.last) {
@@ -163,7 +163,7 @@ impl Tensors {
 }
 
 impl Launch {
-    /// Gives the buffers other numbers.
+    /// Renumbers the buffers.
     fn renumber(&mut self, number: impl Fn(usize) -> usize) {
         for range in self.sources.iter_mut().chain(&mut self.results) {
             range.buffer = number(range.buffer);

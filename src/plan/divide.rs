@@ -1,20 +1,20 @@
 //! The divisors of `shaders/common/divide.wgsl`.
 
-/// What a shader needs to divide numbers below 2^31 by a divisor that is not 0:
-/// the divisor, a multiplier and a shift.
+/// How a shader divides numbers below 2^31 by a divisor other than 0: the divisor, a multiplier and
+/// a shift.
 pub(crate) fn divisor(by: u64) -> [u32; 4] {
     if by >= 1 << 31 {
-        // Above every number: the quotient is 0, and the rest is the number.
+        // Above every number: the quotient is 0, and the remainder is the number.
         return [1 << 31, 0, 0, 0];
     }
     let shift = by.next_power_of_two().ilog2();
-    // With l = ceil(log2 by), m = ceil(2^(31 + l) / by) has 32 bits, and is too
-    // large by less than 2^l / by: too little to show in n m / 2^(31 + l).
+    // With l = ceil(log2 by), m = ceil(2^(31 + l) / by) has 32 bits, and is too large by less than
+    // 2^l / by: too little to change n m / 2^(31 + l) rounded down.
     let multiplier = (1u64 << (31 + shift)).div_ceil(by);
     [by as u32, multiplier as u32, shift, 0]
 }
 
-/// An axis as launches number it: its size, and how far apart its elements are.
+/// An axis as launches number it: its size and its pitch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Axis {
     pub size: u64,
@@ -22,14 +22,14 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// The divisor of the size, and in place of its last word the pitch.
+    /// The divisor of the size, with the pitch in place of its last word.
     pub fn packed(self) -> [u32; 4] {
         let [by, multiplier, shift, _] = divisor(self.size);
         [by, multiplier, shift, self.pitch as u32]
     }
 
-    /// How far the element of a number is from the first one, by axes that are numbered in row-major
-    /// order, the outermost first.
+    /// How far an element is from the first one. `axes` number the elements in row-major order, the
+    /// outermost axis first.
     pub fn offset(axes: &[Self], number: u64) -> u64 {
         let (mut rest, mut offset) = (number, 0);
         for axis in axes.iter().rev() {

@@ -1,21 +1,21 @@
-//! `shaders/common/fill.wgsl`: one value everywhere.
+//! `shaders/common/fill.wgsl`: sets a buffer to one value.
 
 use super::{Builder, Call, Kernel, LaunchDesc, Range, Shader};
 use crate::base::error::Result;
 use crate::base::threads;
 use crate::wgsl::params;
 
-/// One value everywhere.
+/// Sets a buffer to one value.
 pub(crate) static FILL: Kernel = Kernel::new::<Params>("fill", "common/fill", run).untyped();
 
 params! {
     struct Params {
         /// Words to write.
         words: u32,
-        /// Words at even and at odd places: the element, repeated to fill them.
+        /// Words at even and at odd places: the element, repeated.
         even: u32,
         odd: u32,
-        /// The last word, whose padding is 0.
+        /// The last word, with padding of 0.
         last: u32,
         /// Contiguous words of an invocation: 1 or 8.
         words_per_thread: u32,
@@ -35,7 +35,7 @@ impl Builder<'_> {
         self.fill_repeated(buffer, repeated)
     }
 
-    /// Sets all of a buffer to the same eight bytes, again and again.
+    /// Repeats eight bytes over all of a buffer.
     pub(crate) fn fill_repeated(&mut self, buffer: usize, repeated: u64) -> Result<()> {
         let bytes = self.size(buffer);
         let limits = self.target.limits;

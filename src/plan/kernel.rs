@@ -1,4 +1,4 @@
-//! What a kernel is, and the shaders that it has.
+//! Kernels, and their shaders.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -12,7 +12,7 @@ use crate::wgsl;
 /// A constant of a kernel's text: its name and value.
 pub(crate) type Constant = (&'static str, fn(&Shader) -> u64);
 
-/// A kernel: a WGSL file and a function that does the same on the CPU.
+/// A kernel: a WGSL file and a function that computes the same on the CPU.
 ///
 /// Given the same parameters and sources, both write the same bytes, scratch included. The CPU's
 /// function may compute them in any order.
@@ -23,9 +23,9 @@ pub struct Kernel {
     pub(crate) name: &'static str,
     /// The file below `shaders/` that has its entry point, without the ending.
     pub(crate) file: &'static str,
-    /// Its parameters, which the text gets from here.
+    /// Its parameters. The text gets their declaration from here.
     pub(crate) params: &'static wgsl::Structure,
-    /// Constants that both the text and its planner count on.
+    /// Constants that both the text and the planner use.
     pub(crate) constants: &'static [Constant],
     /// Conditions of the file that a launch may choose: its variants.
     pub(crate) flags: &'static [&'static str],
@@ -33,16 +33,16 @@ pub struct Kernel {
     pub(crate) has: fn(ElementType, Flags) -> bool,
     /// Whether its text depends on the element type.
     pub(crate) typed: bool,
-    /// Whether it reads both blocks and words of its source, which is bound as blocks then.
+    /// Whether it reads both blocks and words of its source, which is then bound as blocks.
     pub(crate) blocks_and_words: bool,
     /// Whether its source may be a view.
     pub(crate) views: Views,
-    /// How parts of its text are written for the attributes of one operator, if they are.
+    /// How parts of its text are written for the attributes of one operator, if any.
     pub(crate) specialization: Option<&'static Specialization>,
     /// The CPU's function.
     #[cfg(feature = "cpu")]
     pub(crate) cpu: fn(&Shader, Call<'_, '_>),
-    /// Whether it reads a view in place, for a launch's parameters.
+    /// Whether its CPU function reads a view in place, given a launch's parameters.
     #[cfg(feature = "cpu")]
     pub(crate) reads_in_place: fn(&Shader, &[u32], &Placement) -> bool,
 }
@@ -50,14 +50,14 @@ pub struct Kernel {
 /// How a kernel accesses views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Views {
-    /// Its source may be one. On the CPU the elements are gathered before, unless its CPU function
-    /// reads them in place.
+    /// Its source may be a view. On the CPU the elements are gathered first, unless its CPU
+    /// function reads them in place.
     MayRead,
-    /// Its source is one, and its CPU function reads it as such.
+    /// Its source is a view, which its CPU function reads in place.
     Reads,
-    /// Its result is one, and its CPU function writes it as such.
+    /// Its result is a view, which its CPU function writes in place.
     Writes,
-    /// Nothing: it reads no elements.
+    /// It reads no elements.
     Not,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Specialization {
     pub samples: fn() -> Vec<Attributes>,
 }
 
-/// The attributes that a text is written for, as the bytes of what its kernel knows them by.
+/// The attributes that a text is written for, as bytes that only its kernel interprets.
 pub(crate) type Attributes = [u8; 16];
 
 /// What a launch binds on the CPU.
@@ -99,18 +99,19 @@ impl<'a, 'b> Call<'a, 'b> {
         bytemuck::from_bytes(bytemuck::cast_slice(self.params))
     }
 
-    /// Where the lines of the first source begin: so many elements each, from element `base` on.
+    /// Where the lines of the first source begin. They have `line` elements each, from element
+    /// `base` on.
     pub(crate) fn lines(&self, base: u32, line: u32) -> Lines<'a> {
         Lines { base: base as usize, line: line as usize, view: self.view }
     }
 
-    /// The one source and the one result of a kernel that has one of each.
+    /// The only source and the only result of a kernel.
     pub(crate) fn one<T: Pod>(&mut self) -> (&'a [T], &mut [T]) {
         (bytemuck::cast_slice(self.sources[0]), bytemuck::cast_slice_mut(self.results[0]))
     }
 }
 
-/// What the parameters of a launch begin with.
+/// The first parameters of a launch.
 pub(crate) fn first_params<P: Pod>(params: &[u32]) -> &P {
     bytemuck::from_bytes(&bytemuck::cast_slice(params)[..size_of::<P>()])
 }
@@ -121,7 +122,7 @@ pub(crate) type Flags = u8;
 impl Kernel {
     /// A kernel with parameters `P`, for every element type and all combinations of its flags.
     ///
-    /// Without the feature `cpu` the CPU's function is not kept, so that it is never compiled.
+    /// Without the feature `cpu` the CPU function is dropped, so that it is never compiled.
     #[cfg_attr(not(feature = "cpu"), expect(unused_variables, reason = "it is not kept"))]
     pub(crate) const fn new<P: wgsl::Params>(
         name: &'static str,
@@ -164,7 +165,7 @@ impl Kernel {
         Self { constants, ..self }
     }
 
-    /// The same, for some element types and combinations of flags alone.
+    /// The same, only for some element types and combinations of flags.
     pub(crate) const fn only(self, has: fn(ElementType, Flags) -> bool) -> Self {
         Self { has, ..self }
     }
@@ -179,7 +180,8 @@ impl Kernel {
         Self { views, ..self }
     }
 
-    /// The same whose CPU function reads some views in place: those that `reads` says.
+    /// The same with a CPU function that reads some views in place: those for which `reads` returns
+    /// true.
     #[cfg_attr(not(feature = "cpu"), expect(unused_variables, reason = "it is not kept"))]
     pub(crate) const fn reads_views(self, reads: fn(&Shader, &[u32], &Placement) -> bool) -> Self {
         Self {
@@ -189,12 +191,12 @@ impl Kernel {
         }
     }
 
-    /// The same that reads both blocks and words of its source.
+    /// The same for a kernel that reads both blocks and words of its source.
     pub(crate) const fn blocks_and_words(self) -> Self {
         Self { blocks_and_words: true, ..self }
     }
 
-    /// The same with parts of the text written for an operator's attributes.
+    /// The same with parts of the text that are written for an operator's attributes.
     pub(crate) const fn specialized(self, specialization: &'static Specialization) -> Self {
         Self { specialization: Some(specialization), ..self }
     }
@@ -238,7 +240,7 @@ impl Kernel {
     /// then these are samples.
     pub fn shaders(&'static self, workgroup: u32) -> Vec<Shader> {
         let types = if self.typed { &ElementType::ALL[..] } else { &[ElementType::U32] };
-        // What has no type reads words.
+        // A kernel without an element type reads words.
         let words = if self.typed { &[false, true][..] } else { &[false] };
         let samples = self.specialization.map_or_else(|| vec![[0; 16]], |s| (s.samples)());
         let mut all = Vec::new();
@@ -291,7 +293,7 @@ pub struct Shader {
     pub element: ElementType,
     /// The variant of the kernel.
     pub(crate) flags: Flags,
-    /// What the text is written for, in kernels that have a specialization.
+    /// The attributes that the text is written for, if the kernel has a specialization.
     pub(crate) attributes: Attributes,
     /// Whether the source is bound as words, because its length is no multiple of 16 bytes.
     pub words: bool,
@@ -382,7 +384,7 @@ impl Shader {
             "unsigned" => t.is_integer() && !t.is_signed_integer(),
             "words" => self.words,
             "pitched" => self.pitched,
-            // A view is read in blocks, and in words at gaps.
+            // A view is read in blocks, and as words at gaps.
             "blocks_and_words" => self.kernel.blocks_and_words || self.pitched,
             flag => self.is(flag),
         }

@@ -19,13 +19,12 @@ pub struct Limits {
     pub max_binding_size: u64,
     /// Bytes of one buffer.
     pub max_buffer_size: u64,
-    /// What offsets of bindings must be multiples of, in bytes: itself a multiple of 16,
-    /// at most 2^30.
+    /// Offsets of bindings must be multiples of this many bytes: a multiple of 16, at most 2^30.
     pub alignment: u64,
     /// Storage buffers of a shader. Four are enough for every operator. The fast kernels of
-    /// SegmentMax for ascending ids need five, six with indices; with four, it falls back to the
-    /// unsorted kernels, which use atomics and two or three words of scratch for each result, and
-    /// took 1.5 to 4 times as long on lavapipe.
+    /// SegmentMax for ascending ids need five, six with indices. With four, SegmentMax falls back
+    /// to the unsorted kernels, which use atomics and two or three words of scratch for each
+    /// result, and took 1.5 to 4 times as long on lavapipe.
     pub max_storage_buffers: u32,
     /// Loop iterations of one invocation, at least 4. Mesa's llvmpipe silently leaves a loop after
     /// 65,535, and some systems end dispatches that run long.
@@ -50,7 +49,7 @@ impl Limits {
         }
     }
 
-    /// Refuses limits that no plan can keep to.
+    /// Refuses limits within which no plan is possible.
     ///
     /// # Errors
     /// [`Error::NoComputeShaders`], [`Error::BadLimit`].
@@ -75,7 +74,7 @@ impl Limits {
         Ok(())
     }
 
-    /// The limits of the CPU backend: memory alone.
+    /// The limits of the CPU backend: those of memory only.
     pub fn cpu() -> Self {
         Self {
             workgroup_size: 256,

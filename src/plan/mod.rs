@@ -61,7 +61,7 @@ pub(crate) struct Range {
     pub size: u64,
 }
 
-/// Where the words of a view are bound, `shaders/common/view.wgsl`.
+/// The binding of a view's layout in `shaders/common/view.wgsl`.
 const VIEW_BINDING: u32 = 15;
 
 /// One dispatch of a plan. Source `i` is bound at `1 + 2 * i`, result `i` at `2 + 2 * i`.
@@ -75,7 +75,7 @@ pub struct Launch {
     pub(crate) grid: [u32; 3],
     /// The layout of the first source, or of the result, if it is a view.
     pub(crate) view: Option<Box<Placement>>,
-    /// What the launch is for, as a part of a sentence.
+    /// What the launch computes, as a part of a sentence.
     pub(crate) purpose: &'static str,
 }
 
@@ -125,27 +125,28 @@ impl Launch {
         (!(kernel.reads_in_place)(&self.shader, &self.params, view)).then_some(view)
     }
 
-    /// The binding and the words of a second uniform buffer, which has the layout of a view.
+    /// The binding and the words of a second uniform buffer, the layout of a view.
     #[doc(hidden)]
     pub fn view_params(&self) -> Option<(u32, &[u32])> {
         let view = self.view.as_deref()?;
         Some((VIEW_BINDING, bytemuck::cast_slice(bytemuck::bytes_of(&view.words))))
     }
 
-    /// The bindings beside the uniform buffers: the number of the binding, the buffer of the plan,
+    /// The bindings except the uniform buffers: the number of the binding, the buffer of the plan,
     /// and the offset and length in bytes, without padding.
     #[doc(hidden)]
     pub fn bindings(&self) -> impl Iterator<Item = (u32, usize, u64, u64)> {
         self.ranges().map(|(binding, range)| (binding, range.buffer, range.offset, range.size))
     }
 
-    /// The number of each binding, and what is bound.
+    /// The number of each binding, and its range.
     pub(crate) fn ranges(&self) -> impl Iterator<Item = (u32, &Range)> {
         (1..).step_by(2).zip(&self.sources).chain((2..).step_by(2).zip(&self.results))
     }
 }
 
-/// The launches that compute an operator: over its inputs, then its outputs, then scratch.
+/// The launches that compute an operator. Their buffers are its inputs, then its outputs, then
+/// scratch.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(crate) buffers: Vec<Buffer>,
@@ -188,7 +189,8 @@ impl Plan {
         }
     }
 
-    /// The bytes of an input's or a result's memory from its first element to its last one.
+    /// The bytes of an input's or a result's memory, from its first element to the end of its last
+    /// one.
     pub(crate) fn bytes(&self, i: usize) -> std::ops::Range<usize> {
         match self.views.get(i) {
             Some(view) => view.bytes(),
@@ -201,7 +203,7 @@ impl Plan {
         self.views().skip(self.inputs.len())
     }
 
-    /// Refuses inputs unlike those that the plan was made for.
+    /// Refuses inputs that differ from those that the plan was made for.
     ///
     /// # Errors
     /// [`Error::InputCount`], [`Error::WrongInput`], [`Error::WrongView`].
@@ -272,7 +274,8 @@ impl Plan {
     }
 }
 
-/// A grid of at least `groups` workgroups. Kernels number them and leave the surplus idle.
+/// A grid of at least `groups` workgroups. Kernels number them, and workgroups beyond `groups` do
+/// nothing.
 fn grid(groups: u64, limits: &Limits) -> Option<[u32; 3]> {
     let max = u64::from(limits.max_workgroups_per_dimension);
     let z = groups.div_ceil(max.saturating_mul(max)).max(1);

@@ -4,7 +4,7 @@ use super::{Limits, MAX_ELEMENTS, divisor};
 use crate::tensor::view::Loops;
 use crate::wgsl::params;
 
-/// The most loops that elements can be numbered by in 31 bits.
+/// Maximum number of loops: more cannot have several elements each, which are numbered in 31 bits.
 const MAX_AXES: usize = 32;
 
 /// The layout of a binding that is a part of a view.
@@ -12,32 +12,32 @@ const MAX_AXES: usize = 32;
 pub(crate) struct Placement {
     /// As the shaders' `View`.
     pub words: Words,
-    /// Places are counted from the beginning of the binding.
+    /// Places count from the beginning of the binding.
     loops: Loops,
 }
 
 params! {
     /// The layout of a source that is a view, as nested loops.
     pub(crate) struct Words {
-        /// The number of the source's first element, counted from where all loops begin.
+        /// The number of the source's first element, counted from the beginning of all loops.
         first: u32,
         /// Elements of the source.
         len: u32,
-        /// The place of number 0.
+        /// The place of element 0.
         base: u32,
         unit: u32,
         /// Loops.
         axes: u32,
         padding: [u32; 3],
-        /// Of each loop, the innermost first, its size as a divisor, and in w its pitch. The size
-        /// of the outermost one is not needed: it is 0.
+        /// For each loop, the innermost first: the divisor of its size, with its pitch in place of
+        /// the last word. The divisor of the outermost loop is not needed: it is 0.
         axis: [[u32; 4]; MAX_AXES],
     }
 }
 
 impl Placement {
     /// The binding of `len` elements of a view from number `first` on, of `item` bytes each, and
-    /// where they are in it. `None` if no binding holds them.
+    /// their layout in it. `None` if no binding holds them.
     pub(super) fn new(
         view: &Loops,
         item: u64,
@@ -49,7 +49,7 @@ impl Placement {
         let mut base = view.first as i128;
         let mut axes = &view.axes[..];
         let mut inner: u64 = view.len() as u64;
-        // Outer loops that stay where they are.
+        // Drops outer loops of which only one iteration is bound.
         while let Some(((size, pitch), rest)) = axes.split_first() {
             inner /= *size as u64;
             let at = first / inner;
@@ -89,7 +89,7 @@ impl Placement {
         self.parts(self.len(), &mut |i, loops| loops.scatter(item, &from[i * item..], binding));
     }
 
-    /// The first `len` elements as a few nested loops, each with the number of its first element.
+    /// The first `len` elements as a few nested loops. Each gets the number of its first element.
     fn parts(&self, len: usize, each: &mut dyn FnMut(usize, &Loops)) {
         self.loops.parts(self.words.first as usize, len, 0, each);
     }
@@ -99,7 +99,7 @@ impl Placement {
         self.words.len as usize
     }
 
-    /// Whether the elements from number `base` on are in lines of `line` elements without gaps.
+    /// Whether the elements from number `base` on form lines of `line` contiguous elements.
     pub(crate) fn has_lines(&self, base: u32, line: u32) -> bool {
         let first = self.words.first as usize + base as usize;
         let together = |elements: usize| elements.is_multiple_of(line.max(1) as usize);
@@ -109,13 +109,13 @@ impl Placement {
         }
     }
 
-    /// Elements that are one after the other, at least.
+    /// Elements that are contiguous, at least.
     pub(crate) fn run(&self) -> usize {
         self.loops.run()
     }
 
-    /// The place of the first element, and the pitch of each axis, if the elements are seen in
-    /// another shape. `None` if an axis would have several, or runs backwards.
+    /// The place of the first element, and the pitch of each axis, if the elements have another
+    /// shape. `None` if an axis would have several pitches, or runs backwards.
     pub(crate) fn pitches(&self, shape: &[usize]) -> Option<(usize, Vec<usize>)> {
         let len: usize = shape.iter().product();
         if self.words.first > 0 || len != self.loops.len() {
@@ -139,11 +139,11 @@ impl Placement {
     }
 }
 
-/// Where lines of elements begin in a source.
+/// Where the lines of a source begin.
 #[derive(Clone, Copy)]
 pub(crate) struct Lines<'a> {
     pub base: usize,
-    /// Elements of a line, which are one after the other.
+    /// Elements of a line, which are contiguous.
     pub line: usize,
     pub view: Option<&'a Placement>,
 }
@@ -159,7 +159,7 @@ impl Lines<'_> {
         }
     }
 
-    /// How many lines from one on are one after the other: 0 if not all of it does.
+    /// How many lines from one on are contiguous; 0 if a part of the first one is not.
     pub(crate) fn together(&self, number: usize) -> usize {
         match self.run_from(number * self.line) {
             usize::MAX => usize::MAX,
@@ -167,7 +167,8 @@ impl Lines<'_> {
         }
     }
 
-    /// How many elements from one on, counted from the first line's first, are one after the other.
+    /// How many elements are contiguous from one on, counted from the first element of the first
+    /// line.
     pub(crate) fn run_from(&self, element: usize) -> usize {
         match self.view {
             Some(Placement { words, loops }) if loops.axes.len() > 1 => {
@@ -178,7 +179,7 @@ impl Lines<'_> {
         }
     }
 
-    /// The place of an element, counted from the first line's first.
+    /// The place of an element, counted from the first element of the first line.
     pub(crate) fn place(&self, element: usize) -> usize {
         Self { line: 1, ..*self }.begin(element)
     }
@@ -192,7 +193,7 @@ impl Words {
                 if i + 1 == loops.axes.len() { [0; 4] } else { divisor(size as u64) };
             *to = [by, multiplier, shift, pitch as u32];
         }
-        // So many elements are together, from each that begins as many of them.
+        // Whether so many elements are contiguous, from every multiple of that number on.
         let together = |elements: u64| {
             let multiple = |n: isize| (n.unsigned_abs() as u64).is_multiple_of(elements);
             let outer = loops.axes.split_last().map_or(&[][..], |(_, outer)| outer);

@@ -1,9 +1,8 @@
 //! Plans for views.
 //!
-//! A plan is first made as if all elements were contiguous. Then each launch that reads a view gets
-//! its layout, if the view has whole rows; otherwise a launch *packs* the view first. A result that
-//! is a view is written to scratch, and *unpacked*. `shaders/common/view.wgsl` is the shaders'
-//! part.
+//! A plan is first made as if all elements were contiguous. Then each launch that reads a view gets its
+//! layout, if the view has whole rows; otherwise a launch *packs* the view first. A result that is a
+//! view is written to scratch, and *unpacked*. Shaders use `shaders/common/view.wgsl`.
 
 use super::kernel::Views;
 use super::placement::Placement;
@@ -14,20 +13,20 @@ use crate::base::error::{Error, Result};
 use crate::tensor::{TensorDesc, View};
 use crate::wgsl::params;
 
-/// The elements of a view, one after the other.
+/// Copies the elements of a view to contiguous memory.
 pub(crate) static PACK: Kernel =
     Kernel::new::<Pack>("pack", "common/pack", pack).views(Views::Reads);
 
-/// Elements that are one after the other, to the places of a view.
+/// Copies contiguous elements to a view.
 pub(crate) static UNPACK: Kernel =
     Kernel::new::<Unpack>("unpack", "common/unpack", unpack).views(Views::Writes);
 
 impl Plan {
-    /// The same plan for inputs and results with these views. If `results` is empty, the elements
-    /// of each result are one after the other. A result that the plan writes in its view already stays.
+    /// The same plan for inputs and results with these views. If `results` is empty, each result is
+    /// contiguous. A result that the plan already writes in its view is unchanged.
     ///
     /// # Errors
-    /// [`Error::BadView`] for a result with two elements in one place, [`Error::OutputBuffers`],
+    /// [`Error::BadView`] for a result with two elements at one address, [`Error::OutputBuffers`],
     /// [`Error::WrongResult`], and [`Error::OverLimit`].
     pub(crate) fn with_views(
         self,
@@ -36,7 +35,8 @@ impl Plan {
         target: Target<'_>,
     ) -> Result<Self> {
         check_results(&self.outputs, results)?;
-        // Kernels write whole words, and so what follows a result that ends within one.
+        // Kernels write whole words, which would overwrite bytes after a result that ends within a
+        // word.
         let is_written = |(i, view): (usize, &&View)| match view.is_contiguous() {
             true => view.byte_len().is_multiple_of(4),
             false => self.view(inputs.len() + i).as_ref() == *view,
@@ -76,7 +76,7 @@ impl Plan {
         Ok(builder.finish())
     }
 
-    /// The same plan for callers who see its inputs and results as other views of the same memory.
+    /// The same plan, whose inputs and results get other views of the same memory for its callers.
     pub(crate) fn seen_as(self, inputs: &[&View], results: &[View]) -> Self {
         let descs =
             |views: &mut dyn Iterator<Item = &View>| views.map(|v| v.desc().clone()).collect();
@@ -89,7 +89,8 @@ impl Plan {
     }
 }
 
-/// Refuses results unlike the outputs, and those with two elements in one place. There may be none.
+/// Refuses results that differ from the outputs, and those with two elements at one address. The list
+/// may be empty.
 ///
 /// # Errors
 /// [`Error::OutputBuffers`], [`Error::WrongResult`], [`Error::BadView`].
@@ -108,7 +109,7 @@ pub(crate) fn check_results(outputs: &[TensorDesc], results: &[&View]) -> Result
     results.try_for_each(|(position, (view, desc))| check_result(position, desc, view))
 }
 
-/// Refuses a view that is not that of a result, or has two elements in one place.
+/// Refuses a view of another type or shape than a result's, or with two elements at one address.
 ///
 /// # Errors
 /// [`Error::WrongResult`], [`Error::BadView`].
@@ -125,8 +126,8 @@ pub(crate) fn check_result(position: usize, desc: &TensorDesc, view: &View) -> R
     view.check_distinct()
 }
 
-/// Makes the launches that read an input read it as a view, if all of them can: the elements are
-/// in rows, and those of each launch in a binding.
+/// Makes the launches that read an input read it as a view, if all of them can: its elements form rows,
+/// and a binding holds those of each launch.
 fn read_directly(launches: &mut [Launch], input: usize, view: &View, limits: &Limits) -> bool {
     let (loops, element) = (view.loops(), view.desc().element_type());
     let item = element.size() as u64;
@@ -161,20 +162,20 @@ params! {
     struct Pack {
         /// Words to write.
         words: u32,
-        /// Where the first one goes.
+        /// Where the first word is written.
         result_base: u32,
         padding: [u32; 2],
     }
 
     struct Unpack {
-        /// Where the first word of elements is in the source.
+        /// Where the first word of elements begins in the source.
         base: u32,
         padding: [u32; 3],
     }
 }
 
 impl Builder<'_> {
-    /// Launches that copy a view, an input, into scratch. Gives the scratch.
+    /// Launches that copy an input, a view, into scratch. Returns the scratch.
     fn pack(&mut self, input: usize, view: &View) -> Result<usize> {
         self.element = view.desc().element_type();
         let item = self.item();
@@ -196,7 +197,7 @@ impl Builder<'_> {
         Ok(scratch.buffer)
     }
 
-    /// Launches that copy scratch to a view, a result.
+    /// Launches that copy scratch to a result, a view.
     fn unpack(&mut self, scratch: usize, result: usize, view: &View) -> Result<()> {
         self.element = view.desc().element_type();
         let per_word = self.per_word();
@@ -214,8 +215,8 @@ impl Builder<'_> {
         })
     }
 
-    /// Cuts a view into pieces that the bindings hold. Each but the last is whole words. `each` adds
-    /// the launch of a piece: its first element, how many there are, and the range that they are in.
+    /// Cuts a view into pieces that the bindings hold. All but the last are whole words. `each` adds
+    /// the launch of a piece: its first element, its number of elements, and their range.
     fn pieces(
         &mut self,
         view: &View,
@@ -228,7 +229,7 @@ impl Builder<'_> {
             let mut len = capacity.min(all - first);
             let ((offset, size), placement) = loop {
                 if first + len < all {
-                    // Whole blocks, unless even one is too much.
+                    // Whole blocks, unless a binding does not hold one.
                     let unit = if len >= self.block() { self.block() } else { self.per_word() };
                     len = len / unit * unit;
                 }

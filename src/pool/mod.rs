@@ -35,10 +35,10 @@ use crate::tensor::{EmptySet, Indices, Inputs, Outputs, TensorDesc, one_of_each}
 /// The kernels of this module. On the CPU all of them are the same loops.
 pub(crate) static KERNELS: [&Kernel; 4] = [&GATHER, &TILE, &BLOCKS, &PYRAMID];
 
-/// Maxima of windows wherever they lie. `contiguous`: the results of an output vector lie in one
-/// line, and so do their elements, tap by tap. `indices`: where they are, too. `from_positions`: the
-/// candidates are what an earlier launch found. `to_positions`: the result is positions, for a later
-/// launch. `shared_out`: windows share out an axis.
+/// Maxima of windows at any place. `contiguous`: the results of an output vector are in one line, and so
+/// are their elements, tap by tap. `indices`: also their positions. `from_positions`: the candidates are
+/// positions that an earlier launch found. `to_positions`: the result is positions, for a later launch.
+/// `shared_out`: windows share out an axis.
 static GATHER: Kernel = Kernel::new::<params::GatherParams>("pool_gather", "pool/gather", cpu::run)
     .flags(&["contiguous", "indices", "from_positions", "to_positions", "shared_out"])
     .only(|_, flags| match flags & 2 {
@@ -46,8 +46,8 @@ static GATHER: Kernel = Kernel::new::<params::GatherParams>("pool_gather", "pool
         _ => flags & 1 == 0,
     })
     .reads_views(cpu::reads_in_place);
-/// Maxima of windows that share elements, of which a workgroup loads each once. `indices`: where they
-/// are, too.
+/// Maxima of windows that share elements, each of which a workgroup loads once. `indices`: also their
+/// positions.
 static TILE: Kernel = Kernel::new::<params::TileParams>("pool_tile", "pool/tile", cpu::run)
     .constants(&[("KEYS", |shader| tile::Tile::keys(shader.element))])
     .flags(&["indices"])
@@ -57,7 +57,8 @@ static BLOCKS: Kernel = Kernel::new::<params::BlockParams>("pool_blocks", "pool/
     .flags(&["shared_out"])
     .reads_views(cpu::reads_in_place);
 
-/// Maxima of windows, and of these, level by level. The text is written for a number of results.
+/// Maxima of windows, and of these maxima, level by level. The text is specialized for a number of
+/// results.
 static PYRAMID: Kernel =
     Kernel::new::<params::PyramidParams>("pool_pyramid", "pool/pyramid", cpu::run_levels)
         .constants(&[("KEYS", |shader| tile::Tile::keys(shader.element))])
@@ -67,7 +68,7 @@ static PYRAMID: Kernel =
         })
         .reads_views(cpu::reads_in_place);
 
-/// Where the channels are.
+/// The position of the channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub enum Layout {
@@ -106,12 +107,12 @@ pub enum Padding {
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[non_exhaustive]
 pub enum Rounding {
-    /// It is left out.
+    /// It is dropped.
     #[default]
     Floor,
-    /// It counts, even if it is entirely in the padding. oneDNN Graph, OpenVINO.
+    /// It is kept, even if it is entirely in the padding. oneDNN Graph, OpenVINO.
     Ceil,
-    /// It counts, unless it starts after the last element and its padding before. ONNX, PyTorch,
+    /// It is kept, unless it starts after the last element, in the padding at the end. ONNX, PyTorch,
     /// OpenVINO 14.
     CeilTorch,
 }
@@ -153,7 +154,7 @@ pub struct MaxPool {
     pub padding: Padding,
     /// How a partial last window is handled.
     pub rounding: Rounding,
-    /// Where the channels are.
+    /// The position of the channels.
     pub layout: Layout,
     /// Whether the maximum or the minimum is found.
     pub extremum: Extremum,
@@ -169,10 +170,9 @@ pub struct MaxPool {
 }
 
 impl MaxPool {
-    /// Windows of this size along each spatial axis. By default strides and dilations are 1, there
-    /// is no padding, a partial last window is left out, the layout is [`Layout::Ncx`], NaN
-    /// propagates, a window without elements gives [`EmptySet::Identity`], and there are
-    /// no indices.
+    /// Windows of this size along each spatial axis. By default strides and dilations are 1, there is no
+    /// padding, a partial last window is dropped, the layout is [`Layout::Ncx`], NaN propagates, the
+    /// result of a window without elements is [`EmptySet::Identity`], and there are no indices.
     pub fn new(kernel: impl IntoIterator<Item = usize>) -> Self {
         Self {
             kernel: kernel.into_iter().collect(),
@@ -191,10 +191,10 @@ impl MaxPool {
 
     /// AdaptiveMaxPool: as many windows along each spatial axis, which share it out. Window i of O along
     /// an axis of I elements has those from floor(i I / O) to ceil((i + 1) I / O), the latter excluded.
-    /// So windows overlap where O does not divide I, and none is empty. O may be more than I, and 0: then
-    /// the results are empty. A kernel, strides, dilations, padding or rounding beside it are an error.
-    /// On a GPU each of these windows loads its elements one by one: elements of several windows are
-    /// loaded several times.
+    /// So windows overlap if O does not divide I, and none is empty. O may be more than I, or 0: then the
+    /// results are empty. A kernel, strides, dilations, padding or rounding in addition are an error. On
+    /// a GPU each of these windows loads its elements one by one: elements of several windows are loaded
+    /// several times.
     ///
     /// ```
     /// use wgmax::operator::MaxPool;
@@ -239,13 +239,13 @@ impl MaxPool {
         self
     }
 
-    /// How a partial last window is handled. It is left out by default.
+    /// How a partial last window is handled. It is dropped by default.
     pub fn rounding(mut self, rounding: Rounding) -> Self {
         self.rounding = rounding;
         self
     }
 
-    /// Where the channels are. [`Layout::Ncx`] by default.
+    /// The position of the channels. [`Layout::Ncx`] by default.
     pub fn layout(mut self, layout: Layout) -> Self {
         self.layout = layout;
         self
@@ -270,17 +270,17 @@ impl MaxPool {
     }
 
     /// Adds a second result, the position of each maximum in the unpadded input; `None`, the default,
-    /// leaves it out. The first of equal elements in row-major order has the index, whatever the
+    /// omits it. The index is that of the first of equal elements in row-major order, whatever the
     /// numbering. A window without elements has the index of the first element of its plane.
     ///
-    /// +0 and -0 are equal then, and a maximum has the bits of the element at its position. So a
+    /// With indices, +0 and -0 are equal, and a maximum has the bits of the element at its position. So a
     /// zero may have another sign than without indices, where +0 is above -0.
     pub fn indices(mut self, indices: impl Into<Option<Indices>>) -> Self {
         self.indices = indices.into();
         self
     }
 
-    /// What a missing attribute is read from: no windows at all.
+    /// The default of attributes for serde: no windows.
     #[cfg(feature = "serde")]
     fn of_nothing() -> Self {
         Self::new([])
@@ -292,11 +292,10 @@ impl MaxPool {
     /// # Errors
     /// [`Error::InputCount`]; [`Error::PoolRank`] for an input without spatial axes,
     /// [`Error::AttributeLength`] for a list that does not have one number for each of them,
-    /// [`Error::BadAttribute`] for a window, stride or dilation of 0, or for indices of another type
-    /// than `i32` and `i64` or of the last of equal elements, [`Error::WindowTooLarge`] where no
-    /// window fits the padded input, [`Error::NothingToShareOut`] for a spatial axis of size 0 that
-    /// windows share out, [`Error::AxisOutOfRange`] and [`Error::IndexTooLarge`]
-    /// for indices, [`Error::ShapeOverflow`].
+    /// [`Error::BadAttribute`] for a window, stride or dilation of 0, or for indices of another type than
+    /// `i32` and `i64` or of the last of equal elements, [`Error::WindowTooLarge`] if no window fits the
+    /// padded input, [`Error::NothingToShareOut`] for a spatial axis of size 0 that windows share out,
+    /// [`Error::AxisOutOfRange`] and [`Error::IndexTooLarge`] for indices, [`Error::ShapeOverflow`].
     pub fn infer<'a>(&self, input: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
         let [input] = one_of_each(self.name(), &input.into_inputs())?;
         Ok(self.resolve(input)?.outputs)

@@ -60,7 +60,7 @@ params! {
         /// The key of a window without elements, and its high word in 64-bit types.
         pub empty_low: u32,
         pub empty_high: u32,
-        /// Where the first result goes, in elements.
+        /// Where the first result is stored, in elements.
         pub result_base: u32,
         pub padding: [u32; 3],
         pub windows: Windows,
@@ -134,7 +134,7 @@ params! {
         /// Where its keys begin in workgroup memory, and the rows that are computed at once.
         pub first: u32,
         pub made_rows: u32,
-        /// The number of its result, where the first maximum goes, and from one plane and one row to
+        /// The number of its result, where the first maximum is stored, and from one plane and one row to
         /// the next.
         pub result: u32,
         pub result_base: u32,
@@ -158,7 +158,7 @@ params! {
 
     /// How indices count.
     pub(crate) struct Numbering {
-        /// Words of an index, and where the first index goes, in indices.
+        /// Words of an index, and where the first index is stored, in indices.
         pub index_words: u32,
         pub index_base: u32,
         /// The first plane's first element: its position in the source, and its index.

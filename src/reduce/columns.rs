@@ -7,8 +7,7 @@ use crate::tensor::key::{KeyOrder, Lane, Ranking, with_order};
 use crate::vector::{self, Elements, PARALLEL_FROM};
 use crate::wgsl::params;
 
-/// The maximum of each column, or of each piece of one: of whole blocks that are aligned, or
-/// at any position.
+/// The maximum of each column, or of each piece of one, in aligned whole blocks or at any position.
 pub(crate) static COLUMNS: Kernel = Kernel::new::<Params>("reduce_columns", "reduce/columns", run)
     .flags(&["unaligned"])
     .reads_views(reads_in_place);
@@ -34,7 +33,7 @@ params! {
         pub splits: u32,
         /// Rows of a piece; the last piece may have fewer.
         pub chunk: u32,
-        /// Where the first result goes, in elements.
+        /// Where the first result is stored, in elements.
         pub result_base: u32,
         pub ranking: Ranking,
         /// Blocks of results that a workgroup owns, a power of two. In software/column_tiles:
@@ -43,8 +42,8 @@ params! {
     }
 }
 
-/// Columns whose keys are held at once: they stay in the first cache, and rows of so many are
-/// long enough for the processor to fetch ahead.
+/// Columns whose keys are held at once: they stay in the first cache, and their rows are long
+/// enough for the processor to prefetch.
 pub(super) const TILE: usize = 2048;
 
 pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
@@ -81,7 +80,7 @@ impl<O: KeyOrder> Matrices<'_, O> {
             let some = (PARALLEL_FROM / (width * chunk)).max(1) * width;
             threads::each_chunk(result, some, |i, out| self.part(i * some, out));
         } else {
-            // Wide rows: a thread has some columns of all of them.
+            // Wide rows: a thread takes some columns of all rows.
             let units = (outputs / width).max(1);
             let share = width.div_ceil((2 * threads).div_ceil(units)).max(64).min(width);
             let parts = result.chunks_mut(width).enumerate().flat_map(|(unit, out)| {
@@ -92,8 +91,8 @@ impl<O: KeyOrder> Matrices<'_, O> {
         }
     }
 
-    /// Results from one on: as many at once as stay in the cache together, of whole units if that
-    /// is more than one.
+    /// Some results, from `first` on: as many at once as stay in the cache together, in whole units
+    /// if that is more than one.
     fn part(&self, first: usize, result: &mut [O::Key]) {
         let width = self.p.width as usize;
         let (mut unit, mut column) = (first / width, first % width);
@@ -117,7 +116,7 @@ impl<O: KeyOrder> Matrices<'_, O> {
         }
     }
 
-    /// Adds the maxima of the columns of a unit, from one on, to keys.
+    /// Raises `keys` to the maxima of a unit's columns, from `column` on.
     fn add(&self, unit: usize, column: usize, keys: &mut [O::Key]) {
         let p = self.p;
         let (len, width, splits) = (p.len as usize, p.width as usize, p.splits as usize);

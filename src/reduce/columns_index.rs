@@ -1,4 +1,4 @@
-//! `shaders/reduce/columns_index.wgsl`: the maximum down columns, and where it is.
+//! `shaders/reduce/columns_index.wgsl`: the maxima of columns, and their positions.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use crate::tensor::key::{KeyOrder, Lane, with_order};
 use crate::vector::{self, Elements};
 use crate::wgsl::params;
 
-/// The maximum of each column, or of each piece of one, and where it is. `from_positions`: the elements
-/// are what an earlier launch has found.
+/// The maximum of each column, or of each piece of one, and its position. `from_positions`: the
+/// elements are the maxima of an earlier launch.
 pub(super) static COLUMNS_INDEX: Kernel =
     Kernel::new::<Params>("reduce_columns_index", "reduce/columns_index", run)
         .flags(&["from_positions", "aligned"])
@@ -26,11 +26,11 @@ params! {
     }
 }
 
-/// Rows of which the maxima are found before they are compared with those of the rows before. With
-/// more, more rows are looked through in the end, which are no longer in a cache: with 32, 4096
-/// columns of 4096 took 1.2 times as long on an Intel Xeon.
+/// Rows whose maxima are found before they are compared with those of earlier rows. If there are more,
+/// more rows are searched in the end, which are no longer in a cache: with 32, 4096 columns of 4096
+/// took 1.2 times as long on an Intel Xeon.
 const ROWS: usize = 8;
-/// How many columns ahead memory is asked for where single elements of columns are looked at.
+/// How many columns ahead memory is prefetched when single elements of columns are read.
 const AHEAD: usize = 16;
 
 fn run(shader: &Shader, mut call: Call<'_, '_>) {
@@ -67,7 +67,7 @@ impl<O: KeyOrder> Launch<'_, O> {
         });
     }
 
-    /// Some columns of a unit, which are the results `at` and following of some.
+    /// Some columns of a unit. Their results begin at `at`.
     fn unit(
         &self,
         p: &columns::Params,
@@ -113,7 +113,7 @@ impl<O: KeyOrder> Launch<'_, O> {
     }
 }
 
-/// Raises the ranks of columns to those of keys, and notes where.
+/// Raises the ranks of columns to those of keys, and notes the group of rows.
 struct Compare<'a, O: KeyOrder> {
     order: O,
     keys: &'a [O::Key],

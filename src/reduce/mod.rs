@@ -21,8 +21,7 @@ use crate::tensor::{EmptySet, Indices, Inputs, Outputs, TensorDesc, one_of_each}
 /// The kernels of this module.
 pub(crate) static KERNELS: [&Kernel; 3] = [&ROWS, &COLUMNS, &columns_index::COLUMNS_INDEX];
 
-/// Sets what follows a launch's results to 0 up to the end of their last word, as its shader
-/// does.
+/// Sets what follows a launch's results to 0 up to the end of their last word, as its shader does.
 fn clear_word<T: bytemuck::Pod>(result: &mut [T], end: usize) {
     let per_word = (4 / size_of::<T>()).max(1);
     let rest = end..end.next_multiple_of(per_word).min(result.len());
@@ -69,7 +68,7 @@ pub struct ReduceMax {
     counts_back: bool,
 }
 
-/// A ReduceMax on an input: what it is planned by.
+/// A ReduceMax on an input: the input of its planner.
 pub(crate) struct Resolved<'a> {
     pub operator: &'a ReduceMax,
     pub input: &'a TensorDesc,
@@ -95,7 +94,7 @@ impl ReduceMax {
         }
     }
 
-    /// The same on an input whose reduced axes are all flipped.
+    /// The same for an input whose reduced axes are all flipped.
     pub(crate) fn counting_back(mut self) -> Self {
         self.counts_back = !self.counts_back;
         if let Some(positions) = &mut self.indices {
@@ -104,9 +103,8 @@ impl ReduceMax {
         self
     }
 
-    /// Reduces these axes only. A negative axis counts from the back: -1 is the
-    /// last one. An empty list makes the operator the identity, whatever
-    /// [`keep_dims`](Self::keep_dims) says.
+    /// Reduces these axes only. A negative axis counts from the back: -1 is the last one. An empty
+    /// list reduces nothing, whatever [`keep_dims`](Self::keep_dims) says.
     ///
     /// The axes are checked once the rank is known, by [`infer`](Self::infer).
     pub fn axes(mut self, axes: impl IntoIterator<Item = i64>) -> Self {
@@ -167,8 +165,8 @@ impl ReduceMax {
         self
     }
 
-    /// Whether the maxima are a result, as they are by default. Without them the
-    /// [`indices`](Self::indices) are the only one.
+    /// Whether the maxima are a result; they are by default. Otherwise the [`indices`](Self::indices)
+    /// are the only result.
     pub fn values(mut self, values: bool) -> Self {
         self.values = values;
         self
@@ -180,12 +178,12 @@ impl ReduceMax {
     ///
     /// # Errors
     /// [`Error::InputCount`](crate::Error::InputCount);
-    /// [`Error::AxisOutOfRange`](crate::Error::AxisOutOfRange) for an axis outside `-rank..rank`
-    /// (for a scalar, any axis); [`Error::DuplicateAxis`](crate::Error::DuplicateAxis) for an axis
-    /// that is named twice, also if once from each end; [`Error::BadAttribute`] for indices of
-    /// another type than `i32` and `i64` or of another numbering than the natural one, and for no
-    /// result at all; [`Error::EmptySet`] for indices of empty sets; [`Error::IndexTooLarge`] for
-    /// indices that do not fit `i32`.
+    /// [`Error::AxisOutOfRange`](crate::Error::AxisOutOfRange) for an axis outside `-rank..rank` (for
+    /// a scalar, any axis); [`Error::DuplicateAxis`](crate::Error::DuplicateAxis) for an axis that is
+    /// named twice, also as n and n - rank; [`Error::BadAttribute`] for indices of another type than
+    /// `i32` and `i64` or of another numbering than the natural one, and if there is no result at all;
+    /// [`Error::EmptySet`] for indices of empty sets; [`Error::IndexTooLarge`] for indices that do not
+    /// fit `i32`.
     pub fn infer<'a>(&self, input: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
         let [input] = one_of_each(self.name(), &input.into_inputs())?;
         Ok(self.resolve(input)?.outputs)

@@ -23,7 +23,7 @@ pub(crate) fn plan(resolved: Resolved<'_>, target: Target<'_>, tuning: &Tuning) 
     let ranking = Ranking::new(element, operator.nan, extremum);
     let mut builder = Builder::new(&[input], outputs.clone(), ranking, target);
     if outputs[0].is_empty() {
-        // Nothing to compute, and no dispatch of nothing.
+        // Nothing to compute: an empty launch would be an error.
     } else if input.is_empty() {
         builder.fill(1, operator.empty_set.bits(element, extremum))?;
     } else {
@@ -71,27 +71,27 @@ pub(crate) fn reduce_axes(
     Planner { builder, tuning, found: None }.reduce_axes(source, target, axes.to_vec(), Steps::NONE)
 }
 
-/// A reduction on its way into a plan.
+/// A reduction that is being planned.
 ///
-/// Its launches exchange elements. Nothing is lost: every partial result has an element, and the
-/// element of its key has that key again. Results may begin within a word: launches keep what is
-/// before theirs, and come in the order of their results.
+/// Its launches exchange elements. Nothing is lost: every partial result has an element, whose key
+/// is the same when it is read again. Results may begin within a word: launches keep what is before
+/// theirs, and come in the order of their results.
 struct Planner<'a, 'b> {
     builder: &'a mut Builder<'b>,
     tuning: &'a Tuning,
-    /// The buffers of positions, if they are found.
+    /// The buffers of positions, if positions are found.
     found: Option<PositionBuffers>,
 }
 
 /// The positions of the elements in other buffers.
 struct PositionBuffers {
-    /// What places are exclusive-ored with.
+    /// Places are exclusive-ored with this.
     tie_mask: u32,
-    /// Buffers of elements; and those of their positions, with the words of one.
+    /// Buffers of elements, each with the buffer and the words of their positions.
     buffers: Vec<(usize, usize, u64)>,
 }
 
-/// What a launch binds, where its elements and results begin there, and their positions.
+/// The bindings of a launch, and where elements, results and their positions begin in them.
 struct Bound {
     sources: Vec<Range>,
     results: Vec<Range>,
@@ -100,8 +100,8 @@ struct Bound {
     counting: Option<Counting>,
 }
 
-/// How positions go on along an axis: that of its first element, and how far the next one's is.
-/// Both are 0 where the elements are pieces of an axis, which have all of their positions.
+/// How positions count along an axis: the first element's, and the step to the next one's. Both are
+/// 0 if the elements are maxima of pieces of an axis, which have all of their positions.
 #[derive(Clone, Copy)]
 struct Steps {
     first: u64,
@@ -111,7 +111,7 @@ struct Steps {
 impl Steps {
     const NONE: Self = Self { first: 0, weight: 0 };
 
-    /// Those from an element of the axis on.
+    /// The steps from an element of the axis on.
     const fn after(self, elements: u64) -> Self {
         Self { first: self.first.wrapping_add(elements.wrapping_mul(self.weight)), ..self }
     }
@@ -130,10 +130,10 @@ impl PositionBuffers {
 }
 
 impl Planner<'_, '_> {
-    /// Reduces one axis after the other, first the one that shrinks the tensor most. With
-    /// positions, from the last axis on: so of equal elements that come in the order of one axis,
-    /// the positions do too. They may count back from the last one, modulo 2^64 here and modulo
-    /// 2^32 in kernels.
+    /// Reduces one axis after the other, the axis that shrinks the tensor most first. With
+    /// positions, the last axis comes first: then equal elements that have the order of one axis
+    /// have the order of positions, too. Positions may count back from the last one, modulo 2^64
+    /// here and modulo 2^32 in kernels.
     fn reduce_axes(
         &mut self,
         mut source: Region,
@@ -168,7 +168,7 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// New scratch for so many elements, and for their positions.
+    /// New scratch for so many elements and their positions.
     fn scratch(&mut self, elements: u64) -> Region {
         let region = self.builder.scratch(elements);
         if let Some(found) = &mut self.found {
@@ -178,14 +178,14 @@ impl Planner<'_, '_> {
         region
     }
 
-    /// How many elements a binding holds, and their positions another one.
+    /// How many elements a binding holds, if another one holds their positions.
     fn capacity(&self) -> u64 {
         let widest =
             self.found.iter().flat_map(|found| &found.buffers).map(|known| 4 * known.2).max();
         self.builder.capacity(self.builder.item().max(widest.unwrap_or(0)))
     }
 
-    /// Reduces one axis, in pieces where bindings are too small for the whole.
+    /// Reduces one axis, in pieces if bindings are smaller than the tensor.
     fn reduce(&mut self, source: Region, target: Region, e: Extents, steps: Steps) -> Result<()> {
         let capacity = self.capacity();
         let matrix = e.n * e.inner;
@@ -194,12 +194,12 @@ impl Planner<'_, '_> {
         }
 
         if e.n == 1 && e.inner > 1 {
-            // Each element alone: any cut will do.
+            // Each element alone: it may be cut anywhere.
             let flat = Extents { outer: e.outer * e.inner, n: 1, inner: 1 };
             return self.reduce(source, target, flat, steps);
         }
 
-        // Whole matrices, as many as let the next launch's results begin a word, if that can be.
+        // Whole matrices, if possible so many that the next launch's results begin a word.
         let per_word = self.builder.per_word();
         let fit = capacity / matrix;
         let fit = if fit > per_word { fit / per_word * per_word } else { fit };
@@ -215,7 +215,7 @@ impl Planner<'_, '_> {
         }
 
         let rows = (capacity / e.inner).min(e.n);
-        // Pieces of one row each would come out as they went in.
+        // Pieces of one row each would not reduce anything.
         if rows < 2 {
             return self.by_columns(source, target, e, steps);
         }
@@ -234,9 +234,9 @@ impl Planner<'_, '_> {
         self.reduce(partial, target, Extents { n: pieces, ..e }, Steps::NONE)
     }
 
-    /// Reduces rows of which no binding holds two, some columns after the other: a row's part
-    /// is copied beside the maxima of the rows before it, and both are reduced into the other of
-    /// two scratch buffers.
+    /// Reduces rows of which no binding holds two, some columns after the other: a row's part is
+    /// copied beside the maxima of the rows before it, and both are reduced into the other of two
+    /// scratch buffers.
     fn by_columns(
         &mut self,
         source: Region,
@@ -286,12 +286,12 @@ impl Planner<'_, '_> {
         Start { source: begin(source), result: begin(target) }
     }
 
-    /// Where the results of a launch go that takes each row or column in so many pieces.
+    /// The region of a launch's results if it takes each row or column in so many pieces.
     fn result(&mut self, target: Region, e: Extents, pieces: u64) -> Region {
         if pieces == 1 { target } else { self.scratch(e.outer * pieces * e.inner) }
     }
 
-    /// Reduces what such a launch has left.
+    /// Reduces the partial results of such a launch.
     fn rest(&mut self, partial: Region, target: Region, e: Extents, pieces: u64) -> Result<()> {
         match pieces {
             1 => Ok(()),
@@ -299,7 +299,8 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// The bindings of a launch whose source and result begin in regions and have so many elements.
+    /// The bindings of a launch: `ends` are the regions of its source and result, and how many
+    /// elements each has.
     fn bind(&self, ends: [(Region, u64); 2], steps: Steps) -> Bound {
         let [(source, base), (result, result_base)] =
             ends.map(|(region, elements)| self.builder.range(region, elements));
@@ -320,8 +321,8 @@ impl Planner<'_, '_> {
         Bound { sources, results, base, result_base, counting }
     }
 
-    /// Reduces rows, in two steps where one would leave most of the device idle or an invocation
-    /// running too long.
+    /// Reduces rows, in two steps if one would leave most of the device idle, or would take an
+    /// invocation too many iterations.
     fn rows(&mut self, source: Region, target: Region, e: Extents, steps: Steps) -> Result<()> {
         let special = self.tuning.special.filter(|_| self.found.is_none());
         let special = special.and_then(|s| (s.rows)(self.builder, e, self.start(source, target)));
@@ -372,13 +373,13 @@ impl Planner<'_, '_> {
         let blocks = e.n.div_ceil(block);
         // A workgroup's results fill whole words.
         let max_threads = self.tuning.max_threads_per_row.min(workgroup / self.builder.per_word());
-        // Neighbours read lines together, two where rows do not begin with one. A longer row is
-        // shared by more, and by more still where there are too few rows to fill the device.
+        // Neighbours read lines together, two if rows do not begin with one. More share a longer
+        // row, and still more if there are too few rows to fill the device.
         let lines = if e.n.is_multiple_of(block) { 1 } else { 2 };
         let enough = parallelism.div_ceil(e.outer).max(lines * self.tuning.line).min(blocks);
         let shared = (blocks / self.tuning.min_blocks).max(enough);
         let mut threads = shared.next_power_of_two().min(max_threads);
-        // Parts of a piece at its ends take an iteration or two more.
+        // The ends of a piece take an iteration or two more.
         let max_iterations = self.builder.max_iterations() - 2;
         let splits_to_fill = (parallelism / (e.outer * max_threads))
             .min(blocks / (max_threads * self.tuning.min_blocks));
@@ -392,14 +393,14 @@ impl Planner<'_, '_> {
         (&ROWS, threads, chunk, e.n.div_ceil(chunk))
     }
 
-    /// How columns are cut of which invocations take `unit` side by side, of matrices whose rows are
-    /// taken as `width` columns.
+    /// How columns are cut if an invocation takes `unit` of them side by side, and if rows of the
+    /// matrices are taken as `width` columns.
     fn cut_columns(&self, unit: u64, e: Extents, width: u64) -> Cut {
         let (units, pitch) = ((e.outer * width).div_ceil(unit), width.div_ceil(unit));
         let rows = (e.n * e.inner).div_ceil(width);
         let parallelism = u64::from(self.builder.target.parallelism);
-        // So many share a column as fill the device, and as read a line of neighbouring rows;
-        // what is left of the workgroup reads a line of a row.
+        // So many share a column that they fill the device and read a line of neighbouring rows; the
+        // rest of the workgroup reads a line of a row.
         let (workgroup, line) = (self.builder.workgroup(), self.tuning.line);
         let max_threads = workgroup / line.min(pitch).next_power_of_two().min(workgroup);
         let enough = (parallelism / units).min(rows / self.tuning.min_blocks);
@@ -413,8 +414,8 @@ impl Planner<'_, '_> {
         Cut { width, chunk, splits: rows.div_ceil(chunk), tile: workgroup / threads }
     }
 
-    /// Reduces columns, in two steps where one would leave most of the device idle or an
-    /// invocation running too long.
+    /// Reduces columns, in two steps if one would leave most of the device idle, or would take an
+    /// invocation too many iterations.
     fn columns(&mut self, source: Region, target: Region, e: Extents, steps: Steps) -> Result<()> {
         let parallelism = u64::from(self.builder.target.parallelism);
         let (item, block) = (self.builder.item(), self.builder.block());
@@ -423,8 +424,7 @@ impl Planner<'_, '_> {
             return self.push_columns(&COLUMNS_INDEX, source, target, e, cut, steps);
         }
 
-        // Few narrow columns: several rows are taken as one, and the maximum of what they give
-        // is left to a next launch.
+        // Few narrow columns: several rows are taken as one, and a later launch reduces the results.
         let mut width = e.inner;
         if e.inner * item < self.tuning.narrow && e.outer * e.inner < parallelism * block {
             // A whole number of blocks, so that reads are aligned.
@@ -440,7 +440,8 @@ impl Planner<'_, '_> {
         self.push_columns(kernel, source, target, e, cut, steps)
     }
 
-    /// A launch over columns, and what is left where it takes them in pieces.
+    /// A launch over columns, and the launches for its partial results if it takes columns in
+    /// pieces.
     fn push_columns(
         &mut self,
         kernel: &'static Kernel,
@@ -451,8 +452,8 @@ impl Planner<'_, '_> {
         steps: Steps,
     ) -> Result<()> {
         let (block, per_word) = (self.builder.block(), self.builder.per_word());
-        // What an invocation takes at a time: an output vector or a block; and of what the results
-        // before the launch's own are part.
+        // Columns that an invocation takes at a time: an output vector or a block; and the size of
+        // the units that the results before the launch's own may share.
         let (unit, stored) = match self.found {
             Some(_) => (block.min(4), block.min(4)),
             None => (block, per_word),
@@ -485,8 +486,8 @@ impl Planner<'_, '_> {
             self.builder
                 .push_groups(LaunchDesc { purpose, shader, params, sources, results }, groups)?;
         } else {
-            // A word of results is in at most two units: of two columns, as the results of pieces
-            // and parts of an even number of columns do, which begin at even places.
+            // At most two units share a word of results: units have two columns, since results of
+            // pieces, and parts of an even number of columns, begin at even places.
             debug_assert!(cut.width > 2 || result_base.is_multiple_of(2) || per_word < 4);
             let mut shader = shader;
             if kernel == &COLUMNS {
@@ -509,7 +510,7 @@ mod tests {
     use crate::reduce::{HARDWARE, ReduceMax};
     use crate::tensor::{ElementType, TensorDesc};
 
-    /// What [`Plan::check`] looks for is found in a plan that is broken so.
+    /// [`Plan::check`] detects a plan that is broken in this way.
     #[test]
     fn a_broken_plan_is_noticed() {
         let limits = Limits { max_binding_size: 1 << 20, ..Limits::cpu() };

@@ -1,7 +1,7 @@
-//! Where maxima are: how positions count, and what the CPU kernels share that find them.
+//! Positions of maxima: how they count, and what the CPU kernels that find them share.
 //!
-//! Some elements are reduced first, as without positions. Then those are looked through
-//! for the position among which the maximum was found: they are in a cache, or few.
+//! Some elements are first reduced without positions. Then the kernels search them for the position
+//! of the maximum: they are in a cache, or few.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
@@ -14,23 +14,22 @@ use crate::wgsl::params;
 params! {
     /// How positions count.
     pub(crate) struct Counting {
-        /// What places are exclusive-ored with, so that of equal elements that with the smaller one
-        /// counts: 0 where it is the first, 0x7fffffff where it is the last.
+        /// Places are exclusive-ored with this, so that of equal elements the smaller result
+        /// counts: 0 if the first element counts, 0x7fffffff if the last one does.
         pub tie_mask: u32,
-        /// The position of the axis's first element, and how far that of the next one is.
+        /// The position of the axis's first element, and the step to that of the next one.
         pub first: u32,
         pub weight: u32,
         /// In `from_positions`: where the positions of the elements begin in their binding.
         pub source_base: u32,
-        /// Where the positions of the results begin, and words of one.
+        /// Where the positions of the results begin, and the words of one.
         pub result_base: u32,
         pub words: u32,
     }
 }
 
 impl Counting {
-    /// What places are exclusive-ored with where the last of equal elements counts. No place is as
-    /// large as the tie mask of none.
+    /// The tie mask if the last of equal elements counts. No place is as large.
     pub const TIE_MASK: u32 = u32::MAX >> 1;
 
     /// Whether the last of equal elements counts.
@@ -38,7 +37,7 @@ impl Counting {
         self.tie_mask != 0
     }
 
-    /// The position of an element, at a place of its axis.
+    /// The position of an element at a place of its axis.
     fn of(&self, earlier: Option<&[u32]>, element: usize, place: usize) -> u32 {
         let before = earlier.map_or(0, |earlier| earlier[self.source_base as usize + element]);
         let after = (place as u32).wrapping_mul(self.weight);
@@ -51,9 +50,9 @@ pub(super) struct Launch<'a, O: KeyOrder> {
     pub order: O,
     pub positions: &'a Counting,
     pub source: &'a [O::Key],
-    /// Where the rows begin, of all matrices.
+    /// Where the rows of all matrices begin.
     pub lines: Lines<'a>,
-    /// What an earlier launch has found.
+    /// The positions that an earlier launch found.
     pub earlier: Option<&'a [u32]>,
 }
 
@@ -90,11 +89,11 @@ impl<'a, O: KeyOrder> Launch<'a, O> {
         self.order.rank(self.order.key(element))
     }
 
-    /// Stores a result of some: the element of the source, at a place of its axis.
+    /// Stores a result: the element of the source, at a place of its axis.
     pub(super) fn store(&self, out: &mut Out<'_, O::Key>, at: usize, element: usize, place: usize) {
-        // As read again: the canonical NaN.
+        // As it would be read again: the canonical NaN.
         out.values[at] = self.order.bits(self.order.key(self.source[element]));
-        // Those that have positions come one after the other.
+        // Elements that have positions are contiguous.
         let position =
             self.positions.of(self.earlier, element.wrapping_sub(self.lines.base), place);
         match self.positions.words {

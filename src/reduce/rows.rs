@@ -1,4 +1,4 @@
-//! `shaders/reduce/rows.wgsl`: the maximum of contiguous rows, and where it is.
+//! `shaders/reduce/rows.wgsl`: the maxima of contiguous rows, and their positions.
 
 use super::clear_word;
 use super::positions::{Counting, Launch, Out, each_part};
@@ -8,14 +8,14 @@ use crate::tensor::key::{KeyOrder, Lane, Ranking, with_order};
 use crate::vector::{self, Elements, PARALLEL_FROM};
 use crate::wgsl::params;
 
-/// The maximum of each row, or of each piece of one. `positions`: and where it is.
-/// `from_positions`: the elements are what an earlier launch has found.
+/// The maximum of each row, or of each piece of one. `positions`: and its position.
+/// `from_positions`: the elements are the maxima of an earlier launch.
 pub(crate) static ROWS: Kernel = Kernel::new::<Params>("reduce_rows", "reduce/rows", run)
     .flags(&["positions", "from_positions"])
     .only(|_, flags| flags != 2)
     .reads_views(reads_in_place);
 
-/// Elements of runs that are worth a call each.
+/// Minimum length of runs that are worth one call each.
 const MIN_RUN: usize = 64;
 
 /// Rows without gaps, or runs of them.
@@ -39,11 +39,11 @@ params! {
         pub chunk: u32,
         /// Invocations that share a piece, a power of two.
         pub threads_per_row: u32,
-        /// Where the first result goes, in elements.
+        /// Where the first result is stored, in elements.
         pub result_base: u32,
         pub ranking: Ranking,
         pub padding: [u32; 3],
-        /// Used with `positions` alone.
+        /// Only used with `positions`.
         pub positions: Counting,
     }
 }
@@ -79,7 +79,7 @@ fn reduce<O: KeyOrder>(
     let (rows, first) = (p.rows as usize, p.result_base as usize);
     clear_word(result, first + rows * splits);
     let result = &mut result[first..first + rows * splits];
-    // Piece by piece, and each in as many runs as it is in.
+    // Each piece consists of one or more runs.
     let chunk = if splits == 1 { len } else { chunk };
     let piece = |number: usize| {
         let (row, skipped) = (number / splits, number % splits * chunk);
@@ -116,18 +116,18 @@ fn reduce<O: KeyOrder>(
     threads::each_chunk(result, units, |i, out| part(i * units, out));
 }
 
-/// How many units of so many bytes a thread takes of all: so few that all threads are busy to the
-/// end, and so many that streams of them run.
+/// How many units of so many bytes a thread takes: so few that all threads stay busy to the end,
+/// and so many that they are read in streams.
 fn part(bytes: usize, unit: usize) -> usize {
     let some = (bytes / (8 * threads::count())).clamp(MIN_PART, MAX_PART);
     (some / unit.max(1)).max(1)
 }
 
-/// Short rows whose places are found together.
+/// Short rows that are searched together.
 const BATCH_ROWS: usize = 256;
-/// Bytes of the longest ones, of which several stay in a cache.
+/// Maximum bytes of such a row. Several stay in a cache.
 const SHORT: usize = 32 << 10;
-/// Bytes of the chunks of a long row, of which one is looked through.
+/// Bytes of the chunks of a long row. One of them is searched.
 const CHUNK: usize = 2 << 10;
 
 impl<O: KeyOrder> Launch<'_, O> {
@@ -154,7 +154,7 @@ impl<O: KeyOrder> Launch<'_, O> {
         });
     }
 
-    /// Short rows from one on.
+    /// Short rows, from row `first` on.
     fn batches(&self, len: usize, first: usize, out: &mut Out<'_, O::Key>) {
         let mut places = [0; BATCH_ROWS];
         let mut done = 0;
@@ -171,7 +171,7 @@ impl<O: KeyOrder> Launch<'_, O> {
         }
     }
 
-    /// The place of the maximum of a row: that of each chunk is found as if it were a row.
+    /// The place of the maximum of a row: first each chunk is reduced as if it were a row.
     fn long(&self, row: &[O::Key]) -> usize {
         let chunk = CHUNK / size_of::<O::Key>();
         let mut maxima = vec![O::Key::LOWEST; row.len().div_ceil(chunk)];

@@ -5,30 +5,30 @@ use crate::plan::{Builder, Kernel};
 /// The numbers by which reductions are planned.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tuning {
-    /// Invocations that share a row, at most. GPUs coalesce what neighbours read; a software
-    /// adapter runs invocations in turn, and reads a fifth as fast where several share a row.
+    /// Maximum invocations that share a row. GPUs coalesce what neighbours read. A software adapter
+    /// runs invocations in turn, and reads a fifth as fast if several share a row.
     pub max_threads_per_row: u64,
-    /// Invocations that share columns, at most.
+    /// Maximum invocations that share columns.
     pub max_threads_per_column: u64,
-    /// Neighbouring blocks (16 bytes) that neighbours should read: those of a line of a cache.
+    /// Neighbouring blocks (16 bytes) that neighbours should read: those of a cache line.
     pub line: u64,
-    /// Blocks that an invocation should read before a row or a column is shared by more of them,
-    /// or a row is split over more workgroups.
+    /// Blocks that an invocation should read before more invocations share a row or a column, or a
+    /// row is split over more workgroups.
     pub min_blocks: u64,
-    /// Rows that an invocation should have at least of a piece of a column.
+    /// Minimum rows of a piece of a column for each invocation.
     pub min_rows: u64,
     /// Columns of fewer bytes than this are widened by taking several rows as one.
     pub narrow: u64,
-    /// What they are widened to, in bytes, and then to whole blocks.
+    /// The width that they get, in bytes; it is rounded to whole blocks.
     pub widened: u64,
-    /// Rows that are left then, at least.
+    /// Minimum rows that remain.
     pub min_widened_rows: u64,
-    /// Kernels that replace the general ones where they fit.
+    /// Kernels that replace the general ones for some reductions.
     pub special: Option<Special>,
 }
 
-/// Where invocations coalesce their accesses. Narrow columns are widened where one workgroup may not
-/// end them: then a launch more is worth whole blocks.
+/// For GPUs, which coalesce accesses. Narrow columns are widened if one workgroup may not finish
+/// them: then whole blocks are worth another launch.
 pub(crate) const HARDWARE: Tuning = Tuning {
     max_threads_per_row: 256,
     max_threads_per_column: 256,
@@ -41,8 +41,8 @@ pub(crate) const HARDWARE: Tuning = Tuning {
     special: None,
 };
 
-/// The CPU backend cuts work among its threads itself; what is split here is joined again. Its loops
-/// over rows want long ones.
+/// The CPU backend divides work among its threads itself, so splits by the planner only cost a
+/// launch. Its loops over rows are fast if these are long.
 pub(crate) const CPU: Tuning = Tuning {
     max_threads_per_column: 1,
     narrow: 256,
@@ -51,7 +51,7 @@ pub(crate) const CPU: Tuning = Tuning {
     ..HARDWARE
 };
 
-/// A series of matrices: the axis of `n` is reduced.
+/// Matrices one after the other. Their axis of `n` is reduced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extents {
     pub outer: u64,
@@ -69,7 +69,7 @@ pub(crate) struct Start {
 /// How columns are cut.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
-    /// Columns of a matrix; more than it has where several rows are taken as one.
+    /// Columns of a matrix; more than it has if several rows are taken as one.
     pub width: u64,
     /// Rows of a piece.
     pub chunk: u64,
@@ -79,14 +79,14 @@ pub(crate) struct Cut {
     pub tile: u64,
 }
 
-/// A kernel for columns of a matrix of some width, and how it cuts them.
+/// Chooses a kernel for columns of a matrix of some width, and how they are cut.
 type ColumnsFor = fn(&Builder<'_>, Extents, Start, u64) -> Option<(&'static Kernel, Cut)>;
 
-/// Kernels for some reductions, in the place of the general ones.
+/// Kernels that replace the general ones for some reductions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Special {
-    /// For rows: the kernel, and how many of them an invocation has.
+    /// For rows: the kernel, and how many rows an invocation has.
     pub rows: fn(&Builder<'_>, Extents, Start) -> Option<(&'static Kernel, u64)>,
-    /// For columns of a matrix of some width: the kernel, and how it cuts them.
+    /// For columns of a matrix of some width: the kernel, and how they are cut.
     pub columns: ColumnsFor,
 }

@@ -1,5 +1,5 @@
-//! The rows that have the maxima of ascending segments, among all rows or among those that earlier
-//! launches carried.
+//! The rows that have the maxima of ascending segments: found among all rows, or among candidates
+//! that earlier launches carried.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub(super) fn rows(order: impl KeyOrder, call: Call<'_, '_>) {
     chunks::run(&Rows { p, source, candidates, order }, call);
 }
 
-/// Rows, or candidates among them.
+/// Rows, or candidates.
 struct Rows<'a, O: KeyOrder> {
     p: &'a Params,
     source: &'a [O::Key],

@@ -1,5 +1,5 @@
-//! `shaders/segment/check_ids.wgsl`: what is wrong with ids or offsets, and how many rows belong to
-//! no segment.
+//! `shaders/segment/check_ids.wgsl`: the errors of ids or offsets, and how many rows belong to no
+//! segment.
 
 use super::params::IdForm;
 use super::{SegmentMax, Segments};
@@ -17,16 +17,17 @@ params! {
     pub(super) struct Params {
         /// Ids.
         pub count: u32,
-        /// Ids of an invocation.
+        /// Ids for each invocation.
         pub chunk: u32,
-        /// Where they begin, in ids.
+        /// Where the ids begin, in ids.
         pub base: u32,
         pub id_form: IdForm,
-        /// What they are, as `Segments` counts: 0 in ascending order, or `ANY_ORDER` or `OFFSETS`.
+        /// The form of the ids, numbered as `Segments`: 0 for ascending order, or `ANY_ORDER` or
+        /// `OFFSETS`.
         pub form: u32,
         pub rows: u32,
         pub segments: u32,
-        /// Ids at the begin that the launch before has counted: 0 or 1.
+        /// Ids at the beginning that the launch before has counted: 0 or 1.
         pub counted: u32,
         /// 1: no launch follows.
         pub last: u32,

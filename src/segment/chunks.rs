@@ -1,5 +1,5 @@
-//! `shaders/segment/groups.wgsl` and `shaders/segment/chunks.wgsl`: the CPU's way through chunks of
-//! rows whose ids ascend.
+//! `shaders/segment/groups.wgsl` and `shaders/segment/chunks.wgsl` on the CPU: chunks of rows whose ids
+//! ascend.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ use crate::base::threads;
 use crate::plan::Call;
 use crate::vector::PARALLEL_FROM;
 
-/// What a kernel makes of the rows of a segment, for each of their columns.
+/// What a kernel computes from the rows of a segment, for each of their columns.
 pub(super) trait Visit: Sync {
-    /// What is known of the rows so far.
+    /// The maximum of the rows so far.
     type State: Copy + Send;
-    /// What the result holds.
+    /// An item of the result.
     type Result: Pod + Send;
-    /// What the carry list holds.
+    /// An item of the carry list.
     type Carry: Pod + Send;
     /// The state before the first row.
     fn nothing(&self) -> Self::State;
@@ -28,7 +28,7 @@ pub(super) trait Visit: Sync {
     fn visit(&self, p: &Params, ids: &[u32], part: Part<'_, Self::Result, Self::Carry>);
 }
 
-/// Some chunks, the first segment of which may be stored, and where their results go.
+/// Some chunks, and where their results are stored.
 pub(super) struct Part<'a, R, C> {
     /// The first chunk.
     pub chunk: usize,
@@ -68,8 +68,8 @@ pub(super) fn run<V: Visit>(visit: &V, call: Call<'_, '_>) {
     }
 }
 
-/// Cuts chunks into parts for all threads. What a part stores is between the segments of its first
-/// row and of the next part's. If ids do not ascend, the rest is not stored.
+/// Divides chunks into parts for all threads. A part stores the segments from that of its first row up
+/// to, but not including, that of the next part's. If ids do not ascend, the rest is not stored.
 fn split<'a, R, C>(p: &Params, ids: &[u32], all: Part<'a, R, C>) -> Vec<Part<'a, R, C>> {
     let (inner, chunks) = (p.inner as usize, p.chunks as usize);
     let count = (4 * threads::count()).min(chunks);
@@ -103,7 +103,7 @@ fn split<'a, R, C>(p: &Params, ids: &[u32], all: Part<'a, R, C>) -> Vec<Part<'a,
     parts
 }
 
-/// Goes through some chunks row by row, with all columns of a row at once. What is known of a chunk is in
+/// Goes through some chunks row by row, with all columns of a row at once. The state of a chunk is in
 /// variables: in a structure with methods, rows of 64 elements took 1.2 times as long.
 #[inline(always)]
 pub(super) fn all_columns<V: Visit>(
@@ -147,7 +147,7 @@ pub(super) fn all_columns<V: Visit>(
                 states.fill(visit.nothing());
                 current = next;
             }
-            // All rows of the segment that follow one another.
+            // All consecutive rows of the segment.
             let alike = rows.clone().take_while(|&row| p.row_segment(ids, row) == next).count();
             rows.start += alike;
             visit.add_rows(&mut states, row..rows.start);

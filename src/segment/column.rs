@@ -1,4 +1,4 @@
-//! The maxima of ascending segments of rows of one element, many rows at a time.
+//! The maxima of ascending segments if a row has one element. Takes many rows at a time.
 
 use std::ops::Range;
 
@@ -9,22 +9,22 @@ use super::short::{BLOCK, Short};
 use crate::tensor::key::{Key, Lane};
 use crate::vector::{prefetch, vector};
 
-/// How often the ids of a block change if its segments are worked on one by one, at most.
+/// Maximum changes of ids in a block whose segments are reduced one by one.
 const FEW: u32 = 10;
-/// Rows of many segments that are worked on together, at least, unless ids are far apart.
+/// Minimum rows of many segments that are reduced together, unless ids are far apart.
 const MIN_ROWS: usize = 128;
 
-/// A chunk on its way.
+/// The state of a chunk.
 struct Chunk<'a, 'b, F: Form> {
     maxima: &'a Maxima<'a, F>,
     part: &'a mut Part<'b, F::Result, F::Carry>,
     short: &'a mut Short<F::Lane>,
     /// Its place in the carry list, if it is carried.
     entry: Option<usize>,
-    /// The segment that rows belong to now.
+    /// The segment of the rows now.
     current: u32,
     state: F::Lane,
-    /// Whether that is the first one.
+    /// Whether it is the first segment of the chunk.
     first: bool,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn visit<F: Form>(
 }
 
 impl<F: Form> Chunk<'_, '_, F> {
-    /// What follows are rows of a segment.
+    /// The next rows are those of a segment.
     #[inline(always)]
     fn turn_to(&mut self, segment: u32) {
         if segment != self.current {
@@ -70,7 +70,7 @@ impl<F: Form> Chunk<'_, '_, F> {
         self.state = self.state.max(max);
     }
 
-    /// The rows of the current segment have ended: it is stored, or put on the carry list.
+    /// Ends the current segment: it is stored, or put on the carry list.
     #[inline(always)]
     fn flush(&mut self) {
         if self.current == NO_SEGMENT {
@@ -91,7 +91,7 @@ impl<F: Form> Chunk<'_, '_, F> {
         self.part.carry_ids[entry] = self.current;
     }
 
-    /// The rows of the chunk have ended.
+    /// Ends the chunk.
     #[inline(always)]
     fn end(mut self) {
         let Some(entry) = self.entry else {
@@ -109,7 +109,7 @@ impl<F: Form> Chunk<'_, '_, F> {
     fn block(&mut self, p: &Params, ids: &[u32], rows: Range<usize>) {
         let words = p.id_form.id_words as usize;
         let of_rows = &ids[(p.ids_base as usize + rows.start) * words..][..rows.len() * words];
-        // What the next block has.
+        // The ids and rows of the next block.
         for line in of_rows.chunks(vector::<u32>()) {
             prefetch(line, size_of_val(of_rows));
         }
@@ -192,7 +192,7 @@ fn store_all<F: Form>(
     all: &[<F::Lane as Key>::Found],
 ) {
     let begin = (first as usize).wrapping_sub(part.first);
-    // What is not this part's is left out, if ids do not ascend after all.
+    // If ids do not ascend after all, segments of other parts are skipped.
     let results = part.results.get_mut(begin..).unwrap_or_default();
     for (result, &max) in results.iter_mut().zip(all) {
         let item = form.result(Key::unnumbered(max));

@@ -15,10 +15,10 @@ params! {
         /// Rows, and the number of the first of them.
         pub rows: u32,
         pub first_row: u32,
-        /// Rows of a chunk, which is one invocation's, and chunks.
+        /// Rows of a chunk, which one invocation expands, and chunks.
         pub chunk: u32,
         pub chunks: u32,
-        /// Segments; there is one offset more, which ends the last of them.
+        /// Segments. There is one more offset, the end of the last segment.
         pub segments: u32,
         /// Where the offsets begin, in offsets.
         pub base: u32,
@@ -33,7 +33,7 @@ fn run(_: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
     let offsets = p.id_form.words(call.sources[0]);
     let words = p.id_form.id_words as usize;
-    // Where a segment begins, as far as that is a row.
+    // The first row of a segment, if it has one here.
     let begin = |segment: u32| {
         let at = (p.base as usize + segment as usize) * words;
         let (low, high) = (offsets[at], offsets[at + words - 1]);
@@ -56,7 +56,7 @@ fn run(_: &Shader, call: Call<'_, '_>) {
     let result = &mut result[p.result_base as usize..][..p.rows as usize];
     let mut row = p.first_row;
     for ids in result.chunks_mut(p.chunk as usize) {
-        // As the shader: a search for each chunk, which matters where offsets do not ascend.
+        // As in the shader: a search for each chunk, which matters if offsets do not ascend.
         let mut segment = search(row);
         for id in ids {
             if segment >= p.segments || row >= begin(segment + 1) {

@@ -8,16 +8,15 @@ use crate::tensor::key::{Key, KeyOrder, Ranking, with_order};
 use crate::wgsl::params;
 
 /// Elements from items or, with `argmax`, elements and indices. With `initial` and `argmax`, one launch
-/// makes elements and another one, with `places`, indices: four storage buffers are all that some devices
-/// have.
+/// stores elements and another one, with `places`, indices: some devices have only four storage buffers.
 pub(super) static FINISH: Kernel = Kernel::new::<Params>("segment_finish", "segment/finish", run)
     .flags(&["argmax", "initial", "places"])
     .only(|_, flags| flags != 4 && flags != 5 && flags != 6);
 
 params! {
     pub(super) struct Params {
-        /// Words of an item: a key, the high word first, and a mark; with `argmax`, the last word
-        /// is the complement of a row. If it is 0, the segment has no rows.
+        /// Words of an item: a key, the high word first, and a mark. With `argmax`, the last word is the
+        /// complement of a row. If it is 0, the segment has no rows.
         pub item_words: u32,
         /// Results.
         pub outputs: u32,
@@ -27,11 +26,11 @@ params! {
         /// The key of a segment without rows, and its high word in types of 64 bits.
         pub empty_low: u32,
         pub empty_high: u32,
-        /// The rest belongs to `argmax`. Where the rows begin in the source, in elements.
+        /// All that follow are for `argmax`. Where the rows begin in the source, in elements.
         pub base: u32,
         /// Rows of the source.
         pub rows: u32,
-        /// The number of the first of them.
+        /// The number of the first row.
         pub first_row: u32,
         /// Elements of a row.
         pub inner: u32,
@@ -42,11 +41,11 @@ params! {
         /// In `initial`: 1 if the element of the data takes part in the maximum.
         pub joins: u32,
         pub padding: [u32; 2],
-        /// The divisor of `inner`. On lavapipe the launch takes 1.3 times as long if it comes
-        /// first.
+        /// The divisor of `inner`. On lavapipe the launch takes 1.3 times as long if it is the first
+        /// member.
         pub by_inner: [u32; 4],
-        /// In `initial`, the divisors of how many rows in a row have one position, and of how many
-        /// positions there are.
+        /// In `initial`, the divisors of the number of consecutive rows with one position, and of the
+        /// number of positions.
         pub by_pitch: [u32; 4],
         pub by_positions: [u32; 4],
     }
@@ -117,7 +116,7 @@ fn elements<O: KeyOrder>(
     });
 }
 
-/// Elements and their rows' numbers from rows, or one of these.
+/// From the rows: elements, or the rows' numbers, or both.
 fn elements_and_indices<O: KeyOrder>(
     order: O,
     p: &Params,
@@ -134,7 +133,7 @@ fn elements_and_indices<O: KeyOrder>(
         let (bits, number) = match item[words - 1] {
             0 => (own.unwrap_or(empty), -1),
             mark => {
-                // Rows that are not at hand are another launch's.
+                // Another launch has the other rows.
                 let row = (!mark).wrapping_sub(p.first_row);
                 if row >= p.rows {
                     continue;
@@ -162,7 +161,7 @@ fn elements_and_indices<O: KeyOrder>(
 }
 
 impl Params {
-    /// The position of a row as a result: with `initial`, along an axis.
+    /// The position of a row as the result has it: with `initial`, along an axis.
     fn position(&self, initial: bool, row: u32) -> i64 {
         let position = row / self.by_pitch[0] % self.by_positions[0];
         if initial { position.into() } else { row.into() }

@@ -14,7 +14,7 @@ pub(crate) struct Ids<'a> {
     bytes: &'a [u8],
 }
 
-/// What an expression is for the ids, whatever their type.
+/// The value of an expression for the ids, whatever their type.
 macro_rules! with {
     (@$of:ty, $all:expr, $ids:ident => $body:expr) => {{
         let $ids: &[$of] = bytemuck::cast_slice($all.bytes);
@@ -38,7 +38,8 @@ impl<'a> Ids<'a> {
     /// The ids in a tensor.
     ///
     /// # Errors
-    /// [`Error::WrongElementType`](crate::Error::WrongElementType) for a type that is no integer.
+    /// [`Error::WrongElementType`](crate::Error::WrongElementType) for a type that is not an
+    /// integer.
     pub(crate) fn of(tensor: &'a Tensor) -> Result<Self> {
         let element_type = tensor.element_type();
         if !element_type.is_integer() {
@@ -51,12 +52,12 @@ impl<'a> Ids<'a> {
         self.bytes.len() / self.element_type.size()
     }
 
-    /// An id. What no `i64` holds is `i64::MAX`, which no segment has either.
+    /// An id. Values above `i64::MAX` become `i64::MAX`, which is no segment either.
     pub(crate) fn at(&self, position: usize) -> i64 {
         i64::try_from(self.exact(position)).unwrap_or(i64::MAX)
     }
 
-    /// An id as it is.
+    /// An id, unchanged.
     pub(crate) fn exact(&self, position: usize) -> i128 {
         with!(self, ids => ids[position].into())
     }
@@ -65,12 +66,12 @@ impl<'a> Ids<'a> {
         (0..self.len()).map(move |position| self.at(position))
     }
 
-    /// The first position of ascending ids whose id is not below `min`, or their number.
+    /// The first position of ascending ids whose id is not below `min`, or the number of ids.
     pub(crate) fn first_at_least(&self, min: i64) -> usize {
         with!(self, ids => ids.partition_point(|&id| i128::from(id) < i128::from(min)))
     }
 
-    /// The first position of an id that is looked for.
+    /// The first position whose id satisfies a condition.
     pub(crate) fn find(&self, is_it: impl Fn(i128) -> bool + Sync) -> Option<usize> {
         let first = AtomicUsize::new(usize::MAX);
         with!(self, ids => {
@@ -88,7 +89,7 @@ impl<'a> Ids<'a> {
     pub(super) fn first_wrong(&self) -> Option<usize> {
         fn find<T: Copy + Default + PartialOrd>(ids: &[T]) -> Option<usize> {
             let mut previous = T::default();
-            // A negative id is below the first one that there may be.
+            // A negative id is below the smallest valid one.
             ids.iter().position(|&id| std::mem::replace(&mut previous, id) > id)
         }
         with!(self, ids => if ascend(ids) { None } else { find(ids) })
@@ -109,7 +110,7 @@ fn ascend<T: Copy + Ord + Default + Sync>(ids: &[T]) -> bool {
     !wrong.into_inner()
 }
 
-/// Whether an id is below the one before it.
+/// Finds an id that is below the one before it.
 struct Descends<'a, T>(&'a [T]);
 
 impl<T: Copy + Ord> Loop for Descends<'_, T> {
@@ -117,7 +118,7 @@ impl<T: Copy + Ord> Loop for Descends<'_, T> {
     #[inline(always)]
     fn run(self) -> bool {
         let pairs = self.0.iter().zip(self.0.iter().skip(1));
-        // Without an early end, which no vectors allow.
+        // There is no early exit, because it would prevent vectors.
         pairs.fold(0, |wrong, (before, id)| wrong | u32::from(id < before)) != 0
     }
 }

@@ -1,4 +1,4 @@
-//! `shaders/segment/locate.wgsl`: the parts of the data that rows of updates go to.
+//! `shaders/segment/locate.wgsl`: the part of the data that each row of updates belongs to.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,7 +10,7 @@ use crate::base::threads;
 use crate::plan::{Call, Kernel, Shader};
 use crate::wgsl::params;
 
-/// The part of each row, from its indices; with `status` also how many rows have none.
+/// The part of each row, from its indices. With `status`, also counts the rows that have none.
 pub(super) static LOCATE: Kernel = Kernel::new::<Params>("scatter_locate", "segment/locate", run)
     .flags(&["small_ids", "status"])
     .constants(&[
@@ -19,7 +19,7 @@ pub(super) static LOCATE: Kernel = Kernel::new::<Params>("scatter_locate", "segm
     ])
     .untyped();
 
-/// Axes of rows and axes with indices, together: as many as fit a small uniform buffer.
+/// Maximum axes of rows and axes with indices, together, that fit a small uniform buffer.
 pub(super) const MAX_AXES: usize = 64;
 
 params! {
@@ -32,12 +32,12 @@ params! {
         pub id_form: IdForm,
         /// Where the parts begin, in words.
         pub result_base: u32,
-        /// Axes by which rows have places of their own, and axes with indices.
+        /// Axes of rows, and axes with indices.
         pub axes: u32,
         pub indexed: u32,
         pub padding: [u32; 3],
         /// The axes of rows from the innermost one on, and then those with indices from the outermost
-        /// one on: the divisor of the size, and in place of the last word how far apart parts are.
+        /// one on: the divisor of the size, whose last word is replaced by the pitch of parts.
         pub axis: [[u32; 4]; MAX_AXES],
     }
 }

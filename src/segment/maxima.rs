@@ -1,5 +1,5 @@
 //! `shaders/segment/blocks.wgsl` and `shaders/segment/elements.wgsl`: the maxima of segments whose ids
-//! ascend, of rows of whole blocks and of any length.
+//! ascend, for rows of whole blocks and of any length.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -20,14 +20,14 @@ pub(super) static BLOCKS: Kernel =
     Kernel::new::<Params>("segment_blocks", "segment/blocks", run_blocks).flags(&["small_ids"]);
 
 /// The maxima of ascending segments, element by element, or with `argmax` their rows: among all rows,
-/// or among what earlier launches carried.
+/// or among candidates that earlier launches carried.
 pub(super) static ELEMENTS: Kernel =
     Kernel::new::<Params>("segment_elements", "segment/elements", run_elements)
         .constants(&[("RUN", |shader| run_rows(shader.element, shader.is("argmax")))])
         .flags(&["from_carry", "single", "argmax", "small_ids"])
         .only(has);
 
-/// Rows of a tile that an invocation looks at: as many as workgroup memory holds.
+/// Rows of a tile for each invocation: as many as workgroup memory holds.
 pub(super) const fn run_rows(element: ElementType, argmax: bool) -> u64 {
     match (argmax, element.size()) {
         (false, 8) | (true, ..8) => 3,
@@ -36,13 +36,13 @@ pub(super) const fn run_rows(element: ElementType, argmax: bool) -> u64 {
     }
 }
 
-/// Whether results go by way of items: several elements share a word.
+/// Whether results are items first, because several elements share a word.
 pub(super) const fn is_packed(element: ElementType) -> bool {
     element.size() < 4
 }
 
-/// The carry list of other elements than packed ones holds elements, which are read as the rows, or
-/// candidates. Its ids have one word.
+/// If elements are not packed, the carry list holds elements, which are read like rows, or candidates.
+/// Its ids have one word.
 fn has(element: ElementType, flags: Flags) -> bool {
     flags & 1 == 0 || flags & 8 == 0 && (is_packed(element) || flags & 4 > 0)
 }
@@ -61,7 +61,7 @@ pub(crate) fn run_elements(shader: &Shader, call: Call<'_, '_>) {
 }
 
 fn elements<O: KeyOrder>(order: O, from_carry: bool, call: Call<'_, '_>) {
-    // A constant, so that no order has loops that it does not need.
+    // A constant, so that no unused loops are compiled.
     if const { size_of::<O::Key>() >= 4 } {
         run(Elements(order), call);
     } else if from_carry {
@@ -77,8 +77,8 @@ fn run<F: Form>(form: F, call: Call<'_, '_>) {
     chunks::run(&Maxima { source, inner: p.inner as usize, form }, call);
 }
 
-/// Bytes of a row from which on the rows of a segment are read in several streams. On an AMD EPYC rows
-/// of 256 bytes take 2.3 times as long so, and rows of 2 KiB two thirds.
+/// From this many bytes of a row on, the rows of a segment are read in several streams. On an AMD EPYC
+/// rows of 256 bytes take 2.3 times as long that way, and rows of 2 KiB two thirds.
 const MIN_STREAM: usize = 1024;
 
 impl<F: Form> Visit for Maxima<'_, F> {

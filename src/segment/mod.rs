@@ -1,5 +1,5 @@
-//! SegmentMax and SegmentMin: the maximum or minimum of rows that belong together. ScatterMax and
-//! ScatterMin, whose updates are rows in any order.
+//! SegmentMax and SegmentMin: the maximum or minimum of rows that belong together. ScatterMax and ScatterMin:
+//! their updates are rows in any order.
 
 mod argmax;
 mod check_ids;
@@ -48,10 +48,9 @@ pub(crate) static KERNELS: [&Kernel; 7] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub enum Segments {
-    /// An id for each row, in ascending order, none of them negative.
+    /// Ascending ids, one for each row, none negative.
     Sorted,
-    /// An id for each row, in any order. Rows whose id is negative, or not below the number of
-    /// segments, belong to no segment.
+    /// An id for each row, in any order. Rows whose ids are out of range belong to no segment.
     Unsorted,
     /// Ascending offsets, one more than there are segments: segment i is the rows from offset i
     /// up to, but not including, offset i + 1. This is the CSR form of graphs. Rows before the
@@ -255,7 +254,7 @@ impl SegmentMax {
         Ok(self.num_segments)
     }
 
-    /// The bits of what a segment without rows gives.
+    /// The bits of a result without rows.
     pub(crate) fn empty_bits(&self, element_type: ElementType) -> u64 {
         self.empty_segment.bits(element_type, self.extremum)
     }
@@ -294,14 +293,14 @@ impl SegmentMax {
 
     /// Checks ids or offsets on the host, and returns the operator with its number of segments.
     ///
-    /// Ids at or above a given number of segments, and negative ids with [`Segments::Unsorted`],
-    /// are not errors: see [`SegmentMax::num_segments`].
+    /// Ids at or above a given number of segments, and negative ids with [`Segments::Unsorted`], are not errors:
+    /// see [`SegmentMax::num_segments`].
     ///
     /// # Errors
-    /// As [`SegmentMax::infer`], except for an unknown number of segments;
-    /// [`Error::UnsortedSegments`] and [`Error::NegativeSegment`] for ids in order and for
-    /// offsets, [`Error::OffsetTooLarge`] for an offset above the number of rows,
-    /// [`Error::SegmentTooLarge`] for an id that would need more segments than there can be.
+    /// As [`SegmentMax::infer`], except for an unknown number of segments; [`Error::UnsortedSegments`] and
+    /// [`Error::NegativeSegment`] for ascending ids and for offsets, [`Error::OffsetTooLarge`] for an offset
+    /// above the number of rows, [`Error::SegmentTooLarge`] for an id that would need more segments than are
+    /// possible.
     pub fn checked(&self, data: &TensorDesc, ids: &Tensor) -> Result<Self> {
         let known = self.count(data, ids.desc())?;
         let values = Ids::of(ids)?;

@@ -1,4 +1,4 @@
-//! What kernels are given that take rows with ids.
+//! The parameters of kernels that take rows with ids.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,7 +14,7 @@ params! {
         pub id_words: u32,
         /// Bits of an id, if it has less than a word.
         pub id_bits: u32,
-        /// The sign in the highest word of an id: 0 where ids are unsigned.
+        /// The sign bit in the highest word of an id; 0 if ids are unsigned.
         pub id_sign: u32,
     }
 
@@ -26,7 +26,7 @@ params! {
         pub rows: u32,
         /// Elements of a row.
         pub inner: u32,
-        /// Parts of a row, each of which is one invocation's: blocks, column tiles or elements.
+        /// Parts of a row, one for each invocation: blocks, column tiles or elements.
         pub columns: u32,
         /// Rows of a chunk, which one workgroup or invocation goes through; the last one may have
         /// fewer.
@@ -35,7 +35,7 @@ params! {
         pub chunks: u32,
         /// Segments of the result.
         pub segments: u32,
-        /// The id of the first of them.
+        /// The id of the first segment.
         pub first_segment: u32,
         /// Where the ids begin, in ids.
         pub ids_base: u32,
@@ -50,15 +50,15 @@ params! {
         pub candidates_base: u32,
         /// 1: no launch follows, so nothing is carried.
         pub last: u32,
-        /// In scatter: words of an item, and which of them the launch finds.
+        /// In scatter: words of an item, and the first and number of those that the launch finds.
         pub item_words: u32,
         pub word: u32,
         /// The number of the launch's first row.
         pub first_row: u32,
-        /// The number of the last row that there is.
+        /// The number of the last row of all.
         pub last_row: u32,
         pub ranking: Ranking,
-        /// In segment/groups: columns of a workgroup, and runs of rows that it has of each.
+        /// In segment/groups: columns of a workgroup, and runs of rows for each column.
         pub width: u32,
         pub runs: u32,
         /// In blocks: rows of a run.
@@ -73,11 +73,11 @@ params! {
     }
 }
 
-/// Stands for the segment of a row whose id is out of range, and for no segment.
+/// The segment of rows whose ids are out of range.
 pub(super) const NO_SEGMENT: u32 = u32::MAX;
 
 impl IdForm {
-    /// The words of ids or offsets, which those of 1 and 2 bytes are widened to.
+    /// The words of ids or offsets. Those of 1 and 2 bytes are widened to a word.
     pub(super) fn words<'a>(&self, ids: &'a [u8]) -> Cow<'a, [u32]> {
         fn widen<const N: usize>(ids: &[u8], wide: impl Fn([u8; N]) -> i32 + Sync) -> Vec<u32> {
             let ids = ids.as_chunks().0;

@@ -18,7 +18,7 @@ use crate::tensor::{ElementType, Outputs, TensorDesc};
 /// The second input: ids, offsets or indices.
 const IDS: usize = 1;
 
-/// What all launches share.
+/// What all launches of a plan share.
 struct Planner<'a> {
     tuning: &'a Tuning,
     /// What the second input is.
@@ -26,7 +26,7 @@ struct Planner<'a> {
     /// The buffers of the rows and of the maxima; the indices follow, if any.
     data: usize,
     values: usize,
-    /// The data whose elements the maxima of segments join, if there is any.
+    /// The data that the maxima of segments are joined with, if any.
     initial: Option<Initial>,
     rows: u64,
     /// Elements of a row.
@@ -35,9 +35,9 @@ struct Planner<'a> {
     /// The bits and the key of a segment without rows.
     empty_bits: u64,
     empty: [u32; 2],
-    /// Words of an index; `None` where indices are not wanted.
+    /// Words of an index; `None` if indices are not a result.
     index_words: Option<u64>,
-    /// Words of an item in scratch; `None` where results are stored as elements.
+    /// Words of an item in scratch; `None` if results are stored as elements.
     item_words: Option<u64>,
     /// Whether rows are taken in any order.
     scatters: bool,
@@ -49,7 +49,7 @@ struct Initial {
     buffer: usize,
     /// Whether an element takes part if its segment has rows.
     joins: bool,
-    /// How many rows are one after the other with one position, and how many positions there are.
+    /// How many consecutive rows have one position, and how many positions there are.
     positions: Axis,
 }
 
@@ -81,7 +81,7 @@ impl RowIds {
         }
     }
 
-    /// The binding of some of the ids, and where in it they begin.
+    /// The binding of some of the ids, and where they begin in it.
     fn range(&self, builder: &Builder<'_>, first: u64, count: u64) -> (Range, u32) {
         builder.range_of(self.buffer, first, count, self.size())
     }
@@ -124,10 +124,9 @@ pub(crate) fn plan(
     let element = data.element_type();
     let inner: u64 = data.shape()[1..].iter().map(|&d| d as u64).product();
     let index_words = operator.indices.map(|i| i.element_type.size() as u64 / 4);
-    // Rows so wide that few of them fit a binding, or of the carry list, are taken in any order;
-    // and so are rows with indices, if no binding holds all of them, and all rows where a shader
-    // may not have the buffers of the carry list. These are rows and ids, the result, the carry
-    // list and its ids, and candidates for indices.
+    // Rows are taken in any order if so few of them, or of the carry list's, fit a binding; if there
+    // are indices and no binding holds all rows; and if shaders may not have enough buffers: rows and
+    // ids, the result, the carry list and its ids, and candidates for indices.
     let storage_buffers = if index_words.is_some() { 6 } else { 5 };
     let widest = builder.capacity(builder.item().max(4));
     let scatters = operator.segments == Segments::Unsorted
@@ -138,7 +137,7 @@ pub(crate) fn plan(
     let item_words = match (scatters, index_words) {
         (true, _) => Some(scatter::item_words(element)),
         (false, Some(_)) => Some(1),
-        // Neighbours share words, unless a row is whole blocks.
+        // Several results share a word, unless a row is whole blocks.
         (false, None) if packed && !inner.is_multiple_of(builder.block()) => Some(2),
         (false, None) => None,
     };
@@ -221,7 +220,7 @@ pub(crate) fn plan_scatter(
 }
 
 impl Planner<'_> {
-    /// All segments, in as many pieces as the result's binding asks for.
+    /// All segments, in as many pieces as the result's binding needs.
     fn all(&self, builder: &mut Builder<'_>, ids: RowIds) -> Result<()> {
         if self.item_words.is_none() || (self.rows == 0 && self.initial.is_none()) {
             builder.fill(self.values, self.empty_bits)?;
@@ -244,7 +243,7 @@ impl Planner<'_> {
         };
         let fit = self.segments_of_piece(builder)?;
         let items = self.item_words.map(|words| builder.scratch_words(fit * self.inner * words));
-        // Pieces follow one another, so they may use the same scratch.
+        // Pieces are computed one after the other, so they may use the same scratch.
         let mut carries = Vec::new();
         let mut first = 0;
         while first < self.segments {
@@ -266,7 +265,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// How many segments bindings hold: elements, items and indices.
+    /// How many segments the bindings of elements, items and indices hold.
     fn segments_of_piece(&self, builder: &Builder<'_>) -> Result<u64> {
         let words = self.item_words.into_iter().chain(self.index_words).map(|words| 4 * words);
         let capacity = words.map(|bytes| builder.capacity(bytes)).min().unwrap_or(MAX_ELEMENTS);
@@ -281,8 +280,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The binding of a piece's results, and where in it they begin: of the maxima themselves, or
-    /// of items.
+    /// The binding of a piece's maxima or items, and where these begin in it.
     fn results(&self, builder: &Builder<'_>, piece: &Piece) -> (Range, u32) {
         let outputs = piece.count * self.inner;
         match (piece.items, self.item_words) {
@@ -291,7 +289,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The parameters of a launch over rows with ids, without what its elements add, and the bindings
+    /// The parameters of a launch over rows with ids, except those of its elements, and the bindings
     /// of the ids and of the results.
     fn params(&self, builder: &Builder<'_>, rows: &Rows, piece: &Piece) -> (Params, Range, Range) {
         let (ids, ids_base) = rows.ids.range(builder, rows.first, rows.count);

@@ -1,4 +1,4 @@
-//! Rows of elements, and how they are read and their maxima stored.
+//! Rows of elements: how they are read, and how their maxima are stored.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use crate::tensor::key::{Key, KeyOrder};
 use crate::vector::{Elements, Load, Store};
 
-/// How rows are read, and what the result and the carry list hold of their maxima.
+/// How rows are read, and the form of their maxima in the result and the carry list.
 pub(super) trait Form: Load<Lane: Key> {
     type Result: Pod + Send;
     type Carry: Pod + Send;
@@ -29,7 +29,7 @@ impl<O: KeyOrder> Form for Elements<O> {
     }
 }
 
-/// Packed elements, whose maxima become items: a key in a word, and its mark. The carry list holds
+/// Packed elements. Their maxima become items: a key in a word, and its mark. The carry list holds
 /// the keys.
 #[derive(Clone, Copy)]
 pub(super) struct Packed<O>(pub O);
@@ -90,7 +90,7 @@ pub(super) fn words<K: Key>(key: K) -> [u32; 2] {
     bytemuck::cast(bytes)
 }
 
-/// Rows, and how they are read and their maxima stored.
+/// Rows, how they are read, and how their maxima are stored.
 pub(super) struct Maxima<'a, F: Form> {
     pub source: &'a [F::Item],
     pub inner: usize,

@@ -279,3 +279,66 @@ impl<O: KeyOrder> Load for Ranks<O> {
         if self.ranks { self.order.rank(key) } else { key }
     }
 }
+
+#[cfg(all(test, feature = "cpu"))]
+mod tests {
+    use super::*;
+    use crate::operator::{Indices, SegmentMax};
+    use crate::tensor::Element;
+    use crate::{Device, ElementType, Run, Tensor};
+
+    /// Threads with items of their own, and one thread, find what a plain loop finds.
+    #[test]
+    fn copies_of_the_items_are_joined() {
+        fn check<T: Element + Ord + Copy + Default + std::fmt::Debug>(
+            values: &[T],
+            t: ElementType,
+        ) {
+            for (segments, threads) in [(1, 3), (700, 3), (700, 1), (values.len(), 3)] {
+                let ids: Vec<u32> = (0..values.len() as u32).map(|row| row * 7919 % 751).collect();
+                let mut expected = vec![(T::default(), -1); segments];
+                for (row, (&id, &value)) in ids.iter().zip(values).enumerate() {
+                    if let Some(found) = expected.get_mut(id as usize)
+                        && (found.1 < 0 || value > found.0)
+                    {
+                        *found = (value, row as i64);
+                    }
+                }
+                let data = Tensor::from_slice([values.len()], values).unwrap();
+                let ids = Tensor::from_slice([ids.len()], &ids).unwrap();
+                let max = SegmentMax::unsorted().num_segments(segments).drop_out_of_range(true);
+                let argmax = max.clone().indices(Indices::new(ElementType::I64));
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| {
+                    let found = max.run(&Device::cpu(), [&data, &ids]).unwrap();
+                    let with_rows = argmax.run(&Device::cpu(), [&data, &ids]).unwrap();
+                    for (i, (value, row)) in expected.into_iter().enumerate() {
+                        if row >= 0 {
+                            assert_eq!(
+                                found[0].as_slice::<T>().unwrap()[i],
+                                value,
+                                "{t} {segments}"
+                            );
+                            assert_eq!(with_rows[0].as_slice::<T>().unwrap()[i], value);
+                        }
+                        assert_eq!(
+                            with_rows[1].as_slice::<i64>().unwrap()[i],
+                            row,
+                            "{t} {segments}"
+                        );
+                    }
+                });
+            }
+        }
+        let word = |i: u32| i.wrapping_mul(2_654_435_761) >> 7;
+        let rows = 3 * PARALLEL_FROM as u32 / 2;
+        check(&(0..rows).map(|i| word(i) as u8).collect::<Vec<_>>(), ElementType::U8);
+        check(&(0..rows).map(|i| word(i) as i32 - (1 << 24)).collect::<Vec<_>>(), ElementType::I32);
+        check(
+            &(0..rows)
+                .map(|i| i64::from(word(i) % 9) << 33 | i64::from(word(i) % 1001))
+                .collect::<Vec<_>>(),
+            ElementType::I64,
+        );
+    }
+}

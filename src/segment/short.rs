@@ -5,17 +5,18 @@ use std::hint::select_unpredictable;
 use crate::tensor::key::{Key, NUMBER_BITS};
 use crate::vector::Load;
 
-/// Rows that are worked on together.
+/// Rows that are reduced together.
 pub(super) const BLOCK: usize = 512;
-/// Segments from the first to the last one of a block, at most. No segment has the number 0.
+/// Maximum number of segments from the first to the last one of a block. No segment has the number
+/// 0.
 const MAX_SEGMENTS: u32 = (1 << NUMBER_BITS) - 1;
 
-/// The largest key of each segment of some rows: entry n is the segment of number n.
+/// The largest key of each segment of some rows: entry n is that of the segment with number n.
 type Table<K> = [<K as Key>::Found; 1 << NUMBER_BITS];
 
-/// What a block of rows is worked on with.
+/// The buffers of a block of rows.
 pub(super) struct Short<K: Key> {
-    /// The key of each row after the number of its segment.
+    /// The key of each row, below the number of its segment.
     rows: [K::Found; BLOCK],
     /// The maxima of the first half of the rows and of the second half. Unused entries are 0.
     tables: [Table<K>; 2],
@@ -30,18 +31,19 @@ impl<K: Key> Short<K> {
         Self { rows: [nothing; BLOCK], tables: [[nothing; 1 << NUMBER_BITS]; 2], used: 0 }
     }
 
-    /// Whether the segments of rows with these ascending ids have numbers.
+    /// Whether there are enough numbers for the segments of these ascending ids.
     #[inline(always)]
     pub(super) fn fits<const W: usize>(ids: &[[u32; W]]) -> bool {
         ids[ids.len() - 1][0] - ids[0][0] < MAX_SEGMENTS
     }
 
-    /// The maxima of all segments from the first to the last one of a block, after their numbers.
-    /// A segment without rows has the number 0. `before` is what the first one has of earlier rows.
+    /// The maxima of all segments from the first to the last one of a block, below their numbers. A
+    /// segment without rows has the number 0. `before` is the maximum of earlier rows of the first
+    /// segment.
     ///
-    /// Numbers ascend, so the maximum of all rows so far is that of the last row's segment. It is
-    /// stored for every row; the last store of a segment stays. Each half of the rows has a table
-    /// of its own, and the processor works on both halves at once.
+    /// Numbers ascend, so the maximum of all rows so far is that of the last row's segment. Each
+    /// row stores it; the last store of a segment remains. Each half of the rows has a table of its
+    /// own, and the processor works on both halves at once.
     #[inline(always)]
     pub(super) fn maxima<L: Load<Lane = K>, const W: usize>(
         &mut self,
@@ -51,12 +53,12 @@ impl<K: Key> Short<K> {
         before: K,
     ) -> &[K::Found] {
         let (count, nothing) = (ids.len(), K::LOWEST.numbered(0));
-        // What is subtracted from ids; the first segment has the number 1.
+        // Subtracted from ids: the first segment has the number 1.
         let base = ids[0][0].wrapping_sub(1);
         for ((row, &item), id) in self.rows.iter_mut().zip(items).zip(ids) {
             *row = load.load(item, 0).numbered(id[0].wrapping_sub(base));
         }
-        // The last row once more makes the halves equal.
+        // The last row is repeated to make the halves equal.
         self.rows[count.min(BLOCK - 1)] = self.rows[count - 1];
         let half = count.div_ceil(2);
 
@@ -81,14 +83,14 @@ impl<K: Key> Short<K> {
     }
 }
 
-/// The first entries of a table, of a number that leaves loops over vectors no rest.
+/// The first entries of a table: a multiple of 8, so that loops over vectors have no remainder.
 #[inline(always)]
 fn entries<T>(table: &mut [T], count: usize) -> &mut [T] {
     &mut table[..count.next_multiple_of(8)]
 }
 
-/// The maximum so far, and one more row. If both are wider than a register, compilers make a branch
-/// of their maximum. So there the key is kept or left by its number.
+/// The maximum so far with one more row. If both are wider than a register, compilers use a branch
+/// for their maximum. So their numbers select the key instead.
 #[inline(always)]
 fn with_row<K: Key>(max: K::Found, row: K::Found) -> K::Found {
     if const { size_of::<K::Found>() <= 8 } {

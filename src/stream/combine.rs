@@ -37,7 +37,7 @@ impl Assembled {
 /// Indices assembled from those of the pieces. They have 64 bits until `finish` narrows them.
 pub(super) struct Positions {
     desc: TensorDesc,
-    /// The index of each result; `NONE` if no piece has given one yet.
+    /// The index of each result; `NONE` if no piece has one yet.
     pub at: Words,
 }
 
@@ -71,8 +71,8 @@ pub(super) fn bits<K: Key>(tensor: &Tensor) -> &[K] {
 
 /// Writes the maximum of each pair of elements to `into`.
 ///
-/// This gives the maximum of the whole set: if NaNs are ignored, a part's maximum is NaN only if
-/// the part holds nothing else.
+/// This is the maximum of the whole set: if NaNs are ignored, a part's maximum is NaN only if the
+/// part holds nothing else.
 pub(super) fn merge_max<O: KeyOrder>(order: O, into: &mut [O::Key], from: &[O::Key]) {
     for (into, &from) in into.iter_mut().zip(from) {
         *into = order.bits(order.key(*into).max(order.key(from)));
@@ -88,7 +88,7 @@ pub(super) fn exceeds<O: KeyOrder>(order: O, later: O::Key, earlier: O::Key) -> 
 /// The bits of the neutral element of [`merge_max`].
 pub(super) fn identity(element_type: ElementType, nan: Nan, extremum: Extremum) -> u64 {
     match nan {
-        // Every other element, the infinities included, is above an ignored NaN.
+        // All other elements, the infinities included, are above an ignored NaN.
         Nan::Ignore if element_type.is_float() => float_bits(element_type)[1],
         _ => infinite_bits(element_type, extremum),
     }

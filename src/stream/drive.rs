@@ -1,5 +1,5 @@
-//! Schedules pieces: splits them until they fit, keeps two in flight, and goes on with smaller ones
-//! when the device runs out of memory.
+//! Schedules pieces: splits them until they fit, keeps two in flight, and continues with smaller
+//! ones when the device runs out of memory.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -16,12 +16,12 @@ use crate::tensor::{Tensor, TensorDesc};
 
 /// The maximum number of pieces in flight: one is computed while the next is uploaded.
 const MAX_IN_FLIGHT: usize = 2;
-/// A smaller piece that is over a limit is not split further: its size is not the cause.
+/// A piece over a limit that is smaller than this is not split further: its size is not the cause.
 const MIN_SPLIT_BYTES: u64 = 4096;
 /// If a smaller piece runs out of memory, the run fails instead of trying smaller ones.
 const MIN_RETRY_BYTES: u64 = 1 << 16;
 
-/// What executes the plans of pieces.
+/// Executes the plans of pieces.
 pub(super) trait Runner {
     /// A piece that has been started.
     type Pending;
@@ -36,15 +36,15 @@ pub(super) struct OnDevice<'a> {
     device: &'a Device,
     /// Whether this may block until the device is done.
     wait: bool,
-    /// The inputs of pieces that a GPU has finished, by their bytes. Pieces have few sizes, and
-    /// systems take longer to give new memory than to copy into it.
+    /// The inputs of pieces that a GPU has finished, by their sizes. Pieces have few sizes, and new
+    /// memory takes longer to allocate than to fill.
     free: Mutex<Vec<Input>>,
 }
 
 /// An input of a piece on a GPU, and its bytes.
 type Input = (usize, Buffer);
 
-/// A piece that a device has.
+/// A piece that is in flight on a device.
 pub(super) enum Pending {
     OnGpu(Vec<Input>, Vec<Reading>),
     Done(Vec<Tensor>),
@@ -90,7 +90,7 @@ impl<'a> OnDevice<'a> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Copies an input to memory that is free, or else to new memory in place of the former.
+    /// Copies an input to free memory of the same size, or else to new memory that replaces it.
     async fn upload(&self, gpu: &Arc<Gpu>, bytes: &[u8]) -> Result<Input> {
         let found = {
             let mut free = self.free();
@@ -131,13 +131,13 @@ impl Runner for OnDevice<'_> {
 
     async fn start(&self, plan: &Plan, inputs: Vec<Cow<'_, [u8]>>) -> Result<Pending> {
         if !self.wait {
-            // The device may be faster than the host: then nothing else gives the executor its turn,
-            // in which it may drop this work.
+            // The device may be faster than the host. Then only this lets the executor run other
+            // tasks, and drop this work.
             yield_now().await;
         }
         if let Some(gpu) = self.device.gpu_backend() {
             let started = self.begin(gpu, plan, inputs).await;
-            // Memory may be short.
+            // The error may be exhausted memory.
             return started.inspect_err(|_| self.free().clear());
         }
         let tensor = |(bytes, desc): (&Cow<'_, [u8]>, &TensorDesc)| {
@@ -184,7 +184,7 @@ impl Budget {
         plan_bytes(plan) <= self.piece && self.holds_buffers(plan)
     }
 
-    /// Whether each buffer by itself is small enough.
+    /// Whether each single buffer is small enough.
     fn holds_buffers(&self, plan: &Plan) -> bool {
         plan.buffers.iter().all(|buffer| buffer.size.next_multiple_of(16) <= self.buffer)
     }
@@ -206,7 +206,7 @@ fn next<W: Work>(
 ) -> Result<Option<(W::Piece, f64, Plan)>> {
     while let Some((mut piece, share)) = stack.pop() {
         let min_bytes = work.min_bytes(&piece);
-        // A piece that is certainly too large is split before it is planned.
+        // A piece that is known to be too large is split before it is planned.
         let split = if min_bytes > budget.piece { work.split(&piece) } else { None };
         let halves = match split {
             Some(halves) => halves,
@@ -236,11 +236,11 @@ fn next<W: Work>(
     Ok(None)
 }
 
-/// Computes a work in pieces within `budget`.
+/// Computes work in pieces within `budget`.
 ///
 /// # Errors
-/// [`Error::OverLimit`] if a piece is too large and cannot be split, [`Error::OutOfMemory`] if
-/// small pieces run out of memory too, and what the device reports.
+/// [`Error::OverLimit`] if a piece is too large and cannot be split, [`Error::OutOfMemory`] if small
+/// pieces run out of memory too, and errors of the device.
 pub(super) async fn drive<W: Work, R: Runner>(
     mut work: W,
     runner: &R,
@@ -288,7 +288,7 @@ pub(super) async fn drive<W: Work, R: Runner>(
             Err(error) => {
                 check_retry(&work, &first.piece, first.bytes, error)?;
                 budget.halve(first.bytes);
-                // Pieces are combined in order, so the later ones in flight start again too.
+                // Pieces are combined in order, so later ones in flight start again too.
                 stack.extend(in_flight.drain(..).rev().map(|later| (later.piece, later.share)));
                 stack.push((first.piece, first.share));
             }

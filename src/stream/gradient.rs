@@ -39,7 +39,7 @@ impl<'a> Planes<'a> {
         TensorDesc::new(desc.element_type(), shape)
     }
 
-    /// Where some planes of a tensor are, in bytes.
+    /// The range of some planes of a tensor, in bytes.
     fn bytes(&self, desc: &TensorDesc, planes: &Range<usize>) -> Range<usize> {
         let plane = desc.byte_len() / self.planes;
         planes.start * plane..planes.end * plane

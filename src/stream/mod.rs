@@ -36,7 +36,7 @@ use options::Reporter;
 /// The maximum size of a piece in bytes. Positions within a piece are `i32`.
 const MAX_PIECE: u64 = 1 << 30;
 
-/// What the pieces are planned for.
+/// The device and the budget that pieces are planned for.
 #[derive(Clone, Copy)]
 struct Planning<'a> {
     limits: &'a Limits,
@@ -104,7 +104,7 @@ async fn run_reported(
     run_views(operator, device, &views, max_piece, progress, wait).await
 }
 
-/// The same with views, whose axes are taken in the order of memory.
+/// The same with views. Their axes are taken in memory order.
 async fn run_views(
     operator: &Operator,
     device: &Device,
@@ -139,8 +139,8 @@ async fn run_views(
     placed.collect()
 }
 
-/// Runs an operator whose ids and indices have been checked, `others`: as a whole if it fits the
-/// device, otherwise in pieces.
+/// Runs an operator. Its ids and indices, `others`, have been checked. It runs as a whole if it
+/// fits the device, otherwise in pieces.
 async fn run_checked(
     operator: &Operator,
     device: &Device,
@@ -197,7 +197,7 @@ async fn run_checked(
             drive(pool::Pool::new(operator, input)?, &runner, planning, budget, progress).await
         }
         (Operator::SegmentMax(operator), [data, _]) => {
-            // Pieces are ranges of rows and of their elements, if those have one pitch.
+            // Pieces are ranges of rows and of their elements, if the elements have a common pitch.
             let gathered = match data.view().rows() {
                 Ok(_) => (*data).clone(),
                 Err(_) => data.to_tensor()?.into(),

@@ -19,7 +19,7 @@ pub struct RunOptions {
 /// The caller's function for progress.
 pub(super) type Watcher = Arc<Mutex<dyn FnMut(Progress) -> ControlFlow<()> + Send>>;
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -52,15 +52,15 @@ impl RunOptions {
         self
     }
 
-    /// Calls `progress` when the run begins, as it goes on, and when it has ended. If it returns
-    /// [`ControlFlow::Break`], the run stops, and its error is [`Error::Cancelled`]; the device stays
+    /// Calls `progress` when the run begins, while it continues, and when it has ended. If `progress`
+    /// returns [`ControlFlow::Break`], the run stops with [`Error::Cancelled`]; the device stays
     /// usable.
     ///
-    /// On a GPU it is called after each piece; a run that fits [`RunOptions::max_piece`] is one
-    /// piece. On the CPU it is called at most some hundred times, by any of the working threads,
-    /// one at a time, while the others continue. A reduction of the first axis has few parts: on
-    /// two threads it was called five times. Gradients of reductions and segments report only the
-    /// search for positions.
+    /// On a GPU it is called after each piece; a run that fits [`RunOptions::max_piece`] is one piece.
+    /// On the CPU it is called at most some hundred times, by any of the working threads, one at a
+    /// time, while the others continue. A reduction of the first axis has few parts: on two threads it
+    /// was called five times. Gradients of reductions and segments report only the search for
+    /// positions.
     pub fn progress(
         mut self,
         progress: impl FnMut(Progress) -> ControlFlow<()> + Send + 'static,
@@ -79,7 +79,7 @@ impl fmt::Debug for RunOptions {
     }
 }
 
-/// How often a run on the CPU reports at most.
+/// Maximum number of reports of a run on the CPU.
 const REPORTS: f64 = 256.0;
 
 /// Reports progress to the caller's function, if there is one.
@@ -94,7 +94,7 @@ impl Reporter {
         Self { watcher, total }
     }
 
-    /// For what tells the share that is done often: reports it some times.
+    /// A function that may be called often, and reports some of the calls.
     pub(super) fn watch(&self) -> Option<Watch> {
         self.watcher.as_ref()?;
         let (reporter, reported) = (self.clone(), AtomicU32::new(0));
@@ -108,7 +108,7 @@ impl Reporter {
         }))
     }
 
-    /// `share`: the part of all input bytes that is done, from 0 to 1.
+    /// `share`: the fraction of all input bytes that is done, from 0 to 1.
     ///
     /// # Errors
     /// [`Error::Cancelled`].
@@ -116,8 +116,8 @@ impl Reporter {
         let Some(watcher) = &self.watcher else { return Ok(()) };
         let total = self.total;
         let done = if share < 1.0 { (share * total as f64) as u64 } else { total };
-        // Whoever finds it called goes on: it may itself run an operator, whose threads then do some of
-        // this work, and would wait for themselves.
+        // A thread does not wait for a call on another one: the called function may run an operator,
+        // whose threads then do some of this work, and would wait for themselves.
         let mut watcher = match watcher.try_lock() {
             Ok(watcher) => watcher,
             Err(TryLockError::Poisoned(watcher)) => watcher.into_inner(),

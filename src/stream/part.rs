@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::base::error::Result;
 use crate::tensor::{TensorDesc, View};
 
-/// Elements that are one after the other in a tensor and in a part of it.
+/// Contiguous elements: where they are in a tensor and in a part of it.
 pub(super) type Run = (Range<usize>, Range<usize>);
 
 /// A part of a tensor: a range of each axis.
@@ -41,8 +41,8 @@ impl Part {
         ranges.try_fold(view.clone(), |view, (axis, range)| view.slice(axis, range.clone()))
     }
 
-    /// The contiguous runs of the part's elements within a tensor: where they are there, and in a
-    /// tensor that holds only the part.
+    /// The contiguous runs of the part's elements within a tensor: their places in that tensor, and
+    /// in a tensor that holds only the part.
     pub(super) fn runs(&self, desc: &TensorDesc) -> Result<impl Iterator<Item = Run> + use<>> {
         Ok(self.of(&desc.into())?.loops().runs())
     }

@@ -43,7 +43,7 @@ impl<'a> Pool<'a> {
         })
     }
 
-    /// The piece without the taps that are in the padding for all of its windows.
+    /// The piece without the taps that are in the padding of all its windows.
     fn trimmed(&self, mut piece: Piece) -> Piece {
         let outputs = &piece.part.0[self.operator.first_spatial()..];
         for ((taps, window), outputs) in piece.taps.iter_mut().zip(&self.windows).zip(outputs) {
@@ -52,8 +52,8 @@ impl<'a> Pool<'a> {
         piece
     }
 
-    /// The possible splits of a piece; those along the outermost axes, which leave the longest
-    /// contiguous spans, come first.
+    /// The possible splits of a piece. Splits along the outermost axes come first: their halves
+    /// have the longest contiguous spans.
     fn splits(&self, piece: &Piece) -> Vec<[Piece; 2]> {
         let axes = (0..piece.part.0.len()).filter(|&axis| piece.part.0[axis].len() > 1);
         let mut splits: Vec<[Piece; 2]> = axes
@@ -141,8 +141,8 @@ impl Work for Pool<'_> {
         let larger = |halves: &[Piece; 2]| halves.iter().map(|half| self.min_bytes(half)).max();
         let mut splits = self.splits(piece);
         let sizes: Vec<u64> = splits.iter().filter_map(larger).collect();
-        // Overlapping windows are read by both halves. The first split whose larger half has at
-        // most 3/5 of the bytes is taken, or else the one with the smallest larger half.
+        // Both halves read overlapping windows. The first split is taken whose larger half has at
+        // most 3/5 of the bytes, or else the split with the smallest larger half.
         let good = sizes.iter().position(|&size| size <= whole / 5 * 3);
         let best = || (0..sizes.len()).min_by_key(|&i| sizes[i]).filter(|&i| sizes[i] < whole);
         good.or_else(best).map(|i| splits.swap_remove(i))

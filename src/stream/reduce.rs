@@ -1,5 +1,5 @@
 //! ReduceMax in pieces: ranges of its axes. Neighbouring axes that are both reduced or both kept
-//! are merged into one first.
+//! are merged first.
 
 use std::borrow::Cow;
 
@@ -18,15 +18,15 @@ const MIN_ROWS: usize = 8;
 
 pub(super) struct Reduce<'a> {
     operator: &'a ReduceMax,
-    /// That of the pieces: with maxima, and with positions of 32 bits if any.
+    /// The operator of the pieces: with maxima, and with positions of 32 bits if any.
     local: ReduceMax,
     memory: &'a [u8],
-    /// Where the elements are, by the merged axes.
+    /// The layout of the elements, by the merged axes.
     input: View,
-    /// Which of them are reduced.
+    /// Which merged axes are reduced.
     reduced: Vec<bool>,
     output: Assembled,
-    /// Where the maxima are.
+    /// The positions of the maxima.
     positions: Option<combine::Positions>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Reduce<'a> {
         all.filter(|(_, reduced)| !**reduced).map(|(value, _)| value.clone()).collect()
     }
 
-    /// The position in the whole set of one in that of a piece.
+    /// The position in the whole set of a piece's position.
     fn position(&self, piece: &Piece, local: i32) -> u64 {
         let (mut rest, mut position, mut weight) = (local as usize, 0, 1);
         let axes = piece.part.0.iter().zip(self.input.desc().shape()).zip(&self.reduced).rev();
@@ -97,7 +97,8 @@ impl<'a> Reduce<'a> {
                 let position = self.position(piece, local[from]);
                 let (whole, part) = (self.output.bits_mut(), bits(&results[0]));
                 let earlier = positions.at[at];
-                // Pieces come in any order: of equal elements the position says which one counts.
+                // Pieces come in any order: among equal elements, positions decide which one
+                // counts.
                 let replaces = !piece.merge
                     || exceeds(order, part[from], whole[at])
                     || (!exceeds(order, whole[at], part[from])

@@ -14,9 +14,9 @@ use crate::tensor::{Inputs, Outputs, Tensor, TensorDesc, TensorView};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Input<'a> {
-    /// Elements that are one after the other.
+    /// Contiguous elements.
     Tensor(&'a Tensor),
-    /// Elements that need not be.
+    /// Elements that need not be contiguous.
     View(&'a TensorView),
 }
 
@@ -29,7 +29,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The elements, if they are one after the other in memory of their own.
+    /// The elements, if they are contiguous in their own memory.
     pub(super) fn tensor(self) -> Option<&'a Tensor> {
         match self {
             Self::Tensor(tensor) => Some(tensor),
@@ -64,7 +64,7 @@ macro_rules! inputs {
 inputs!(Tensor: Tensor, View: TensorView);
 
 /// Runs operators on host tensors: uploads the inputs, runs the operator on a device, and downloads
-/// the results. All [operators](crate::operator) have it.
+/// the results. All [operators](crate::operator) implement it.
 ///
 /// Inputs are a [`Tensor`] or a [`TensorView`] by reference, or an array of them:
 ///
@@ -98,14 +98,14 @@ inputs!(Tensor: Tensor, View: TensorView);
 /// split as the rows of segments are, and one thread of the host joins their maxima with the data.
 ///
 /// Inputs may be larger than the GPU's memory. Memory-mapped inputs may be larger than the host's
-/// memory too. Results must fit the host's memory. If the GPU runs out of memory, the run goes on
+/// memory too. Results must fit the host's memory. If the GPU runs out of memory, the run continues
 /// with smaller pieces. The CPU reads the tensors in place. It copies pieces of them only if a
 /// single plan would exceed a limit.
 pub trait Run {
     /// Runs the operator with the default options.
     ///
     /// # Errors
-    /// As [`Operator::checked`] and [`Operator::plan`], and what the device reports.
+    /// As [`Operator::checked`] and [`Operator::plan`], and errors of the device.
     /// [`Error::OverLimit`] is returned only if no split makes the pieces fit.
     /// [`Error::WouldBlock`] for a GPU in a browser.
     fn run<'a>(&self, device: &Device, inputs: impl Inputs<Input<'a>>) -> Result<Outputs<Tensor>>;

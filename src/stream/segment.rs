@@ -19,18 +19,18 @@ use crate::tensor::{ElementType, Indices, Tensor, TensorDesc, TensorView, View, 
 /// The minimum rows of a half. Pieces with fewer are split along their columns.
 const MIN_ROWS: usize = 8;
 /// Ids are renumbered by a table if their range is at most this factor times the number of rows,
-/// and by sorting otherwise.
+/// and otherwise by sorting.
 const TABLE_FACTOR: usize = 4;
 
 pub(super) struct Segment<'a> {
     operator: &'a SegmentMax,
     memory: &'a [u8],
-    /// Where the elements are: rows, and the elements of a row.
+    /// The layout of the elements: rows, and the elements of a row.
     data: View,
     ids: Ids<'a>,
     /// Elements of a row.
     inner: usize,
-    /// The rows to read. For sorted ids and offsets, rows outside of all segments are left out.
+    /// The rows to read. For sorted ids and offsets, rows outside of all segments are skipped.
     rows: Range<usize>,
     values: Assembled,
     positions: Option<Positions>,
@@ -153,7 +153,7 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// Sets elements of a type of that order to the same bits.
+/// Sets elements to the same bits.
 fn fill<O: KeyOrder>(_: O, elements: &mut [O::Key], bits: u64) {
     elements.fill(Key::narrow(bits));
 }
@@ -286,7 +286,7 @@ impl Work for Segment<'_> {
             results.push(positions.finish()?);
         }
         if let Some(dropped) = dropped {
-            // Ids on the host are checked before the run, so nothing is wrong with them.
+            // Ids on the host are checked before the run, so they have no errors.
             results
                 .push(Tensor::from_slice([2], &[0, u32::try_from(dropped).unwrap_or(u32::MAX)])?);
         }

@@ -17,7 +17,7 @@ use crate::stream::Run;
 use crate::tensor::{ElementType, Tensor, TensorView};
 use crate::tuning::Tuning;
 
-/// When the mock runs out of memory.
+/// When the mock device runs out of memory.
 #[derive(Clone, Copy, PartialEq)]
 enum Fails {
     /// When a piece starts, if the pieces in flight would take more bytes than this.
@@ -148,7 +148,7 @@ fn a_device_without_memory_is_an_error() {
     }
 }
 
-/// A run that is cancelled ends with the piece after which it was, and says how far it came.
+/// A cancelled run ends with the piece that cancelled it, and reports its progress.
 #[test]
 fn a_cancelled_run_starts_no_more_pieces() {
     let data: TensorView =

@@ -1,5 +1,5 @@
-//! The part of the input that a piece's windows cover, and the indices in the whole input of the
-//! positions that a piece finds.
+//! The part of the input that a piece's windows cover; and the indices, in the whole input, of
+//! positions in a piece.
 
 use std::ops::Range;
 
@@ -24,8 +24,8 @@ pub(super) struct Piece {
 
 /// How the operator's indices number the elements of the input.
 pub(super) struct Indexing {
-    /// The distance between the indices of neighbours along each axis; 0 for axes that indices
-    /// leave out.
+    /// The distance between the indices of neighbours along each axis; 0 for axes that indices do
+    /// not count.
     strides: Vec<u64>,
     first_spatial: usize,
 }
@@ -40,7 +40,7 @@ pub(super) struct PieceIndexing<'a> {
     outputs: &'a Part,
     /// The shape of `outputs`.
     sizes: Vec<usize>,
-    /// For each spatial axis, which outputs have elements along it. Empty if all have.
+    /// For each spatial axis, which outputs have elements along it. Empty if all do.
     nonempty: Vec<Vec<bool>>,
 }
 

@@ -15,7 +15,7 @@ pub enum EmptySet {
     #[default]
     Identity,
     /// As [`EmptySet::Identity`], but *finite* for floats: -3.4028235e38 for the maximum of `f32`,
-    /// 65504 for the minimum of `f16`. The rule of oneDNN Graph, and of OpenVINO for sets and windows.
+    /// 65504 for the minimum of `f16`. The rule of oneDNN Graph, and OpenVINO's for sets and windows.
     Finite,
     /// 0; false for `bool`. OpenVINO's rule for segments.
     Zero,
@@ -32,8 +32,8 @@ impl EmptySet {
     }
 }
 
-/// How the positions of maxima are given, an operator's second result. +0 and -0 are equal, and so
-/// are all NaNs.
+/// How an operator gives the positions of maxima, its second result. +0 and -0 are equal, and so are
+/// all NaNs.
 ///
 /// Made by [`Indices::new`], or from an element type: operators also take `ElementType::I32`.
 ///
@@ -94,7 +94,7 @@ impl Indices {
         self
     }
 
-    /// The axis from which on they count.
+    /// The first axis that they count.
     pub(crate) fn axis(self) -> i64 {
         match self.numbering {
             Numbering::FromAxis(axis) => axis,
@@ -106,7 +106,7 @@ impl Indices {
         self.numbering == Numbering::ColumnMajor
     }
 
-    /// Refuses other types than `i32` and `i64`, and `i32` for more elements than it has numbers.
+    /// Refuses other types than `i32` and `i64`, and `i32` if it cannot number all elements.
     ///
     /// # Errors
     /// [`Error::BadAttribute`], [`Error::IndexTooLarge`].
@@ -119,7 +119,7 @@ impl Indices {
         }
     }
 
-    /// Refuses all numberings but the natural one.
+    /// Refuses all numberings except the natural one.
     ///
     /// # Errors
     /// [`Error::BadAttribute`].

@@ -25,8 +25,8 @@ pub(crate) enum Duplicates {
 
 /// Reads axes from a tensor, in the tensor's order. They are not checked against any rank.
 ///
-/// The tensor is `i32` or `i64`, and 1-D or a scalar for a single axis. The dialects have rules of
-/// their own and do not use this function.
+/// The tensor is `i32` or `i64`, and 1-D or a scalar for a single axis. The dialects have their own
+/// rules and do not use this function.
 ///
 /// ```
 /// use wgmax::Tensor;

@@ -106,7 +106,7 @@ fn compare_by(a: &Tensor, b: &Tensor, same: Same) -> Result<Comparison> {
 }
 
 /// Calls `found` with the position in memory and the [`Mismatch::ulp`] of each element that differs
-/// by [`compare`], or by [`compare_values`]: for the pictures of the command.
+/// under [`compare`], or under [`compare_values`]. The command draws pictures from these.
 #[doc(hidden)]
 pub fn each_difference(
     a: &Tensor,
@@ -224,7 +224,7 @@ impl Comparison {
         self.differing == 0
     }
 
-    /// What a [`Mismatch::ulp`] is: "ulp" for floats, "apart" for integers.
+    /// The unit of [`Mismatch::ulp`]: "ulp" for floats, "apart" for integers.
     #[doc(hidden)]
     pub fn distance_name(&self) -> &'static str {
         if self.element_type.is_float() { "ulp" } else { "apart" }
@@ -312,7 +312,7 @@ mod tests {
                     assert_eq!(report.first.len(), 1);
                     assert_eq!(report.first[0].coordinates, coordinates);
                     assert_eq!(report.first[0].b_bits, 0);
-                    // The steps from zero to one are the bits of one, as a number.
+                    // The number of steps from zero to one is the bits of one.
                     assert_eq!(report.max_ulp, Some(report.first[0].a_bits));
                     assert_eq!(report.first[0].ulp, report.max_ulp);
                 }

@@ -1,4 +1,4 @@
-//! Element types from names, and as Rust types.
+//! Rust types of elements.
 
 use std::fmt;
 use std::str::FromStr;

@@ -10,9 +10,8 @@ use crate::base::threads;
 
 /// A dense tensor in host memory, in row-major order.
 ///
-/// Elements are stored as in files and on devices: little-endian, without padding. The address of
-/// the first is a multiple of an element's size. Clones share the data, which may be a memory-mapped
-/// file.
+/// Elements are stored as in files and on devices: little-endian, without padding. The address of the
+/// first is a multiple of an element's size. Clones share the data, which may be a memory-mapped file.
 ///
 /// ```
 /// use wgmax::{ElementType, Tensor};
@@ -30,7 +29,7 @@ pub struct Tensor {
 
 #[derive(Clone)]
 enum Data {
-    /// Memory of this crate.
+    /// Memory that this crate allocated.
     Own(Arc<dyn Memory>),
     /// Memory of the caller.
     Shared(Arc<dyn AsRef<[u8]> + Send + Sync>),
@@ -121,7 +120,7 @@ impl Tensor {
         Self::from_bytes(T::TYPE, shape, bytemuck::cast_slice(elements))
     }
 
-    /// A new tensor. `fill` writes the elements' bytes, which are 0 before.
+    /// A new tensor. `fill` writes the elements' bytes, which are zero before.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -137,8 +136,8 @@ impl Tensor {
         Self::from_memory(desc, Arc::new(data))
     }
 
-    /// The elements of a view of this tensor's memory, one after the other: a copy, unless the view
-    /// has all elements in this order.
+    /// The elements of a view of this tensor's memory, contiguous: a copy, unless the view has all
+    /// elements in this order.
     pub(crate) fn viewed(&self, view: &View) -> Result<Self> {
         if view.is_contiguous() && view.desc().byte_len() == self.bytes().len() {
             return Ok(Self { desc: view.desc().clone(), data: self.data.clone() });
@@ -152,7 +151,8 @@ impl Tensor {
         })
     }
 
-    /// The elements of this tensor at the places of a view, which has all of the new tensor's.
+    /// A new tensor that has this one's elements at the places of a view. The view has every element of
+    /// the new tensor.
     pub(crate) fn scattered(&self, desc: &TensorDesc, view: &View) -> Result<Self> {
         let data = self.data.clone();
         if view.is_contiguous() {
@@ -281,7 +281,7 @@ impl Tensor {
     }
 }
 
-/// Whether all bytes are 0 or 1. A chunk is read without an early end, which no vectors allow.
+/// Whether all bytes are 0 or 1. A chunk has no early exit, because it would prevent vectors.
 fn are_bools(bytes: &[u8]) -> bool {
     let right = AtomicBool::new(true);
     threads::each(bytes.chunks(1 << 20).collect(), |chunk| {

@@ -44,7 +44,7 @@ impl TensorView {
         self.view.desc()
     }
 
-    /// Where the elements are.
+    /// The layout of the elements.
     pub fn view(&self) -> &View {
         &self.view
     }
@@ -82,7 +82,7 @@ impl TensorView {
         Self::new(&self.memory, view)
     }
 
-    /// The elements one after the other: a copy, unless the view is contiguous.
+    /// The elements as a contiguous tensor: a copy, unless the view is contiguous.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

@@ -20,7 +20,7 @@ use crate::wgsl::params;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub enum Nan {
-    /// The maximum or minimum of a set with a NaN is NaN.
+    /// The maximum or minimum of a set that has a NaN is NaN.
     #[default]
     Propagate,
     /// NaNs are skipped. The maximum or minimum is NaN only if all elements are NaN.
@@ -42,7 +42,7 @@ pub enum Extremum {
 }
 
 impl Extremum {
-    /// One of two names.
+    /// One of two names, by the extremum.
     pub(crate) const fn name_of(
         self,
         maximum: &'static str,
@@ -56,7 +56,7 @@ impl Extremum {
 }
 
 params! {
-    /// How elements become keys, in two words of a kernel's parameters.
+    /// How elements become keys: two words of a kernel's parameters.
     pub(crate) struct Ranking: inline {
         /// The key of a NaN in 32 bits: all zeros or all ones, as in every other width.
         pub nan_key: u32,
@@ -84,7 +84,7 @@ impl Ranking {
     }
 }
 
-/// An unsigned integer of which kernels find the maximum: a key, or a key with its position.
+/// An unsigned integer whose maximum kernels find: a key, or a key with its position.
 pub(crate) trait Lane: Pod + Ord + Send + Sync {
     /// 0, the identity of the maximum.
     const LOWEST: Self;
@@ -99,12 +99,12 @@ pub(crate) trait Lane: Pod + Ord + Send + Sync {
     fn first(pair: Self::Pair) -> Self;
 }
 
-/// Bits of the number of a [`Key::numbered`].
+/// Bits of the number that [`Key::numbered`] adds.
 pub(crate) const NUMBER_BITS: u32 = 10;
 
 /// A key: an unsigned integer as wide as the element.
 pub(crate) trait Key: Lane + BitAnd<Output = Self> {
-    /// A word of a [`Ranking`] in this width.
+    /// A word of a [`Ranking`], in this width.
     fn repeated(word: u32) -> Self;
     /// The low bits.
     fn narrow(bits: u64) -> Self;
@@ -115,24 +115,24 @@ pub(crate) trait Key: Lane + BitAnd<Output = Self> {
     fn from_words(low: u32, high: u32) -> Self {
         Self::narrow(u64::from(high) << 32 | u64::from(low))
     }
-    /// A key and its position as one integer. Of equal keys, the one at the first position is the
+    /// A key and its position as one integer. Of equal keys, the one with the first position is the
     /// largest.
     type Found: Lane;
     fn found(self, position: u32) -> Self::Found;
     /// The position; `u32::MAX` for [`Lane::LOWEST`].
     fn position(found: Self::Found) -> u32;
     /// A key and its place among few as one integer, which may be narrower than `Found`. Of equal
-    /// keys, the one with the largest number of a place is the largest.
+    /// keys, the one with the largest number is the largest.
     type Placed: Lane;
     /// Narrow integers hold 16 bits of the number.
     fn placed(self, number: u32) -> Self::Placed;
-    /// The number of the place exclusive-ored with `tie_mask`, as far as it is held.
+    /// The number of the place, exclusive-ored with `tie_mask`; only the bits that are held.
     fn place(placed: Self::Placed, tie_mask: u32) -> u32;
-    /// A number below 2^[`NUMBER_BITS`] and a key as one integer, which orders by the number first.
+    /// A number below 2^[`NUMBER_BITS`] and a key as one integer. It orders by the number first.
     fn numbered(self, number: u32) -> Self::Found;
     /// The number.
     fn number(numbered: Self::Found) -> usize;
-    /// The key after a number.
+    /// The key below a number.
     fn unnumbered(numbered: Self::Found) -> Self;
 }
 
@@ -166,7 +166,7 @@ macro_rules! keys {
         impl Key for $key {
             #[inline(always)]
             fn repeated(word: u32) -> Self {
-                // Truncates or sign-extends: where a word is not wide enough, its bits are alike.
+                // Truncates or sign-extends: in a wider key, all bits of a ranking's word are equal.
                 word as i32 as $key
             }
             #[inline(always)]
@@ -218,13 +218,13 @@ keys! {
     u64 => u128, u128, u32;
 }
 
-/// How the elements of a type are ordered: the conversion of their bits to keys and back.
+/// The order of a type's elements: the conversion of their bits to keys and back.
 ///
 /// There is an implementation for each width and kind of order, not for each element type: types
 /// of the same width and kind differ in constants. All loops on the CPU are compiled once for each
 /// implementation.
 pub(crate) trait KeyOrder: Copy + Send + Sync + 'static {
-    /// A key, and as wide as that an element's bits.
+    /// A key. It has the width of an element.
     type Key: Key;
     /// The key of an element.
     fn key(self, bits: Self::Key) -> Self::Key;
@@ -259,8 +259,8 @@ pub(crate) struct Floats<K> {
     pub quiet_nan: K,
     /// The key of a NaN; see [`Ranking`].
     pub nan: K,
-    /// The bits that differ between a positive number and its key: the sign or, for the minimum,
-    /// all the others. For negative numbers it is the other way round.
+    /// The bits that differ between a positive number and its key: the sign or, for the minimum, all
+    /// the others. Negative numbers differ in the other bits.
     pub flip: K,
 }
 
@@ -303,7 +303,7 @@ macro_rules! floats {
                 Self { infinity, quiet_nan, nan, flip: Self::SIGN ^ complement }
             }
 
-            /// Flips the other bits of negative numbers than the sign; again, and they are back.
+            /// Flips all bits of negative numbers except the sign. A second call flips them back.
             #[inline(always)]
             fn folded(bits: $key) -> $key {
                 bits ^ ((bits as $signed >> (<$key>::BITS - 1)) as $key & !Self::SIGN)
@@ -324,7 +324,7 @@ macro_rules! floats {
             }
             #[inline(always)]
             fn rank(self, key: $key) -> $key {
-                // The keys of both zeros are neighbours, also complemented.
+                // The keys of both zeros are neighbours, also when complemented.
                 if key == Self::SIGN - 1 { Self::SIGN } else { key }
             }
             #[inline(always)]
@@ -342,8 +342,8 @@ floats! {
     u64, i64;
 }
 
-/// Evaluates `$body` with `$order` as the [`KeyOrder`] of an element type that is known at run time.
-/// `$ranking` is its [`Ranking`].
+/// Evaluates `$body` with `$order`, the [`KeyOrder`] of an element type that is only known at run
+/// time. `$ranking` is its [`Ranking`].
 macro_rules! with_order {
     (@ $kind:ident<$key:ty>, $element_type:ident, $ranking:ident, $order:ident => $body:expr) => {{
         let $order = $kind::<$key>::of($element_type, $ranking);
@@ -395,7 +395,7 @@ pub(crate) fn key_words(element_type: ElementType, ranking: Ranking, bits: u64) 
 }
 
 /// The bits of the finite element that every other one replaces: the lowest for the maximum, the
-/// highest for the minimum. For `bool`, false and true.
+/// highest for the minimum; for `bool`, false and true.
 pub(crate) const fn finite_bits(element_type: ElementType, extremum: Extremum) -> u64 {
     let sign = 1 << (8 * element_type.size() - 1);
     match (float_bits(element_type), extremum) {

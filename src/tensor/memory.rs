@@ -1,5 +1,5 @@
-//! Host memory whose size depends on inputs: where there is none, that is an error. For large buffers
-//! Linux is asked for huge pages.
+//! Host memory whose size depends on inputs: exhausted memory is an error. For large buffers Linux is
+//! asked for huge pages.
 
 use std::ops::{Deref, DerefMut};
 
@@ -14,7 +14,7 @@ pub struct Words(Memory);
 
 enum Memory {
     Heap(Vec<u64>),
-    /// Pages of the system, and which of their bytes are used.
+    /// Pages of the system, and the range of bytes that is used.
     #[cfg(all(feature = "cpu", target_os = "linux"))]
     Pages(memmap2::MmapMut, std::ops::Range<usize>),
 }
@@ -22,7 +22,7 @@ enum Memory {
 /// A buffer of zeros.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`], as all of this module.
+/// [`Error::OutOfMemory`], as everywhere in this module.
 pub fn zeroed(len: usize) -> Result<Words> {
     // The system's pages are zero, so they need not be written here.
     #[cfg(all(feature = "cpu", target_os = "linux"))]
@@ -35,8 +35,8 @@ pub fn zeroed(len: usize) -> Result<Words> {
     Ok(Words(Memory::Heap(heap)))
 }
 
-/// Pages of 2 MiB, if the system has them on request. Processors look pages up in small tables, and
-/// fetch ahead within a page: an Intel Xeon reads 64 MiB in huge pages twice as fast.
+/// Pages of 2 MiB, if the system has them on request. Processors look up pages in small tables, and
+/// prefetch only within a page: an Intel Xeon reads 64 MiB in huge pages twice as fast.
 #[cfg(all(feature = "cpu", target_os = "linux"))]
 mod huge {
     use memmap2::MmapMut;
@@ -50,7 +50,7 @@ mod huge {
     pub(super) fn pages(words: usize) -> Option<(MmapMut, usize)> {
         let bytes = words.checked_mul(8)?.checked_add(PAGE)?;
         let pages = MmapMut::map_anon(bytes).ok()?;
-        // Without huge pages all is right, too.
+        // Huge pages are only faster: errors are ignored.
         let _ = pages.advise(memmap2::Advice::HugePage);
         let begin = pages.as_ptr().align_offset(PAGE);
         Some((pages, begin.min(PAGE)))
@@ -113,7 +113,7 @@ pub fn push<T>(items: &mut Vec<T>, item: T) -> Result<()> {
     Ok(())
 }
 
-/// The items of an iterator, of which there may be any number.
+/// The items of an iterator, whose number is unknown.
 pub fn collected<T>(from: impl Iterator<Item = T>) -> Result<Vec<T>> {
     let mut items = reserved(from.size_hint().0)?;
     for item in from {

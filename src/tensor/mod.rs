@@ -99,14 +99,14 @@ impl TensorDesc {
         self.len() * self.element_type.size()
     }
 
-    /// The size of the elements in bytes, rounded up to whole words of four bytes: the size that a
-    /// wgpu buffer for the tensor needs, and that copies have.
+    /// The size of the elements in bytes, rounded up to whole words of four bytes. A wgpu buffer
+    /// for the tensor, and copies of it, have this size.
     pub fn padded_byte_len(&self) -> u64 {
         (self.byte_len() as u64).next_multiple_of(4)
     }
 }
 
-/// Checks the element type of what has a name.
+/// Checks the element type of something that `what` names.
 ///
 /// # Errors
 /// [`Error::WrongElementType`].
@@ -117,7 +117,7 @@ fn check_type(what: &'static str, actual: ElementType, expected: ElementType) ->
     Err(Error::WrongElementType { what, expected: expected.to_string(), actual })
 }
 
-/// A [`TensorDesc`] that was not checked yet.
+/// A [`TensorDesc`] that is not checked yet.
 #[cfg(feature = "serde")]
 #[derive(serde::Deserialize)]
 struct Described {

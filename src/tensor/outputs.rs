@@ -8,8 +8,8 @@ use crate::base::error::{Error, Result};
 /// The results of an operator: tensors on the host or on a device, or their types and shapes.
 ///
 /// They have names and an order: the [values](Self::values), the [indices](Self::indices) and the
-/// [status](Self::status), as far as the operator has them. This derefs to a slice in that order;
-/// `into_vec`, `into_iter` and `try_into` take the results out.
+/// [status](Self::status), as far as the operator has them. This type derefs to a slice in that
+/// order; `into_vec`, `into_iter` and `try_into` take the results out.
 ///
 /// ```
 /// use wgmax::operator::ReduceMax;
@@ -39,7 +39,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Values alone.
+    /// Values only.
     pub(crate) const VALUES: Self = Self { values: true, indices: false, status: false };
 }
 
@@ -50,7 +50,7 @@ impl<T> Outputs<T> {
         Self { names, items: values.into_iter().chain(indices).chain(status).collect() }
     }
 
-    /// Results in the order of their names; there are as many.
+    /// Results in the order of their names, one for each.
     pub(crate) fn of(names: Names, items: Vec<T>) -> Self {
         Self { names, items }
     }
@@ -65,7 +65,7 @@ impl<T> Outputs<T> {
         Self { names: Names { values: false, indices: false, status: false }, items }
     }
 
-    /// The maxima or minima; the gradient of the data; the values that MaxUnpool has stored.
+    /// The maxima or minima; the gradient of the data; the result of MaxUnpool.
     ///
     /// # Errors
     /// [`Error::NoSuchResult`] for a ReduceMax without [values](crate::operator::ReduceMax::values).
@@ -76,7 +76,7 @@ impl<T> Outputs<T> {
     /// The positions of the maxima or minima.
     ///
     /// # Errors
-    /// [`Error::NoSuchResult`] if the operator was not asked for them.
+    /// [`Error::NoSuchResult`] if the operator does not return them.
     pub fn indices(&self) -> Result<&T> {
         self.named("indices", self.names.indices, usize::from(self.names.values))
     }
@@ -84,7 +84,7 @@ impl<T> Outputs<T> {
     /// The status of [`SegmentMax`](crate::operator::SegmentMax::status).
     ///
     /// # Errors
-    /// [`Error::NoSuchResult`] if the operator was not asked for it.
+    /// [`Error::NoSuchResult`] if the operator does not return it.
     pub fn status(&self) -> Result<&T> {
         self.named("status", self.names.status, self.items.len().wrapping_sub(1))
     }
@@ -94,7 +94,7 @@ impl<T> Outputs<T> {
         found.ok_or(Error::NoSuchResult { name, results: self.items.len() })
     }
 
-    /// All results, if there are so many.
+    /// All results, if there are `N`.
     ///
     /// # Errors
     /// [`Error::ResultCount`].
@@ -108,7 +108,7 @@ impl<T> Outputs<T> {
         self.items
     }
 
-    /// Others of the same names, in the place of these.
+    /// Other results with the same names.
     pub(crate) fn with<U>(&self, items: Vec<U>) -> Outputs<U> {
         Outputs::of(self.names, items)
     }
@@ -206,7 +206,7 @@ pub(crate) fn one_of_each<'a, const N: usize>(
     inputs.try_into().map_err(|_| Error::input_count(operator, N, inputs.len()))
 }
 
-/// Refuses an input that is not of a type and shape.
+/// Refuses an input of another type or shape.
 ///
 /// # Errors
 /// [`Error::WrongInput`].

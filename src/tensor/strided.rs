@@ -10,11 +10,11 @@ use crate::base::error::Result;
 use crate::base::threads;
 
 /// Elements that are copied by plain loops. Larger blocks are halved along their longest axis, so
-/// that whatever the order of the pitches, a block's source and target are in the first cache.
+/// that a block's source and target are in the first cache, whatever the order of the pitches.
 const BLOCK: usize = 1024;
-/// Bytes that a thread copies at a time, at least.
+/// Minimum bytes that a thread copies at a time.
 const PART: usize = 1 << 18;
-/// Elements of a cache line, at most.
+/// Maximum elements of a cache line.
 const LINE: usize = 64;
 
 /// An axis of a copy: its size, and its pitches in the source and in the target.
@@ -26,7 +26,7 @@ struct Axis {
 }
 
 impl View {
-    /// The view's elements in row-major order, from its memory. A contiguous view is borrowed.
+    /// The view's elements in row-major order, read from its memory. A contiguous view is borrowed.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the host cannot hold the copy.
@@ -45,8 +45,8 @@ impl View {
 }
 
 impl Loops {
-    /// Copies the elements, of `item` bytes, in their order from the places that they have in
-    /// `from` to the beginning of `to`.
+    /// Copies the elements, of `item` bytes each, from their places in `from` to the beginning of
+    /// `to`, in their order.
     pub(crate) fn gather(&self, item: usize, from: &[u8], to: &mut [u8]) {
         match item {
             1 => self.gather_as::<[u8; 1]>(from, to),
@@ -56,7 +56,7 @@ impl Loops {
         }
     }
 
-    /// Copies elements from the beginning of `from` to the places that they have in `to`.
+    /// Copies elements from the beginning of `from` to their places in `to`.
     pub(crate) fn scatter(&self, item: usize, from: &[u8], to: &mut [u8]) {
         match item {
             1 => self.scatter_as::<[u8; 1]>(from, to),
@@ -70,8 +70,8 @@ impl Loops {
         let (from, to): (&[T], &mut [T]) = (items(from), bytemuck::cast_slice_mut(to));
         let (len, min) = (self.len(), PART / size_of::<T>());
         let to = &mut to[..len];
-        // Whole indices of the outermost axis, more of them than a cache line has elements, for that
-        // may be the axis along which the source has neighbours; or any parts, if it is a short one.
+        // Whole indices of the outermost axis, and more of them than a cache line has elements,
+        // because the source may be contiguous along this axis. If the axis is short, any parts.
         let (outer, inner) = self.axes.first().map_or((1, 1), |axis| (axis.0, len / axis.0.max(1)));
         let some = match outer >= 4 * LINE * threads::count() {
             true => min.div_ceil(inner.max(1)).max(LINE) * inner,
@@ -86,7 +86,7 @@ impl Loops {
 
     fn scatter_as<T: Pod + Send + Sync>(&self, from: &[u8], to: &mut [u8]) {
         if let Some((first, inverse)) = self.inverse() {
-            // Threads write neighbours.
+            // Each thread writes contiguous memory.
             let to = &mut to[first * size_of::<T>()..];
             return inverse.gather_as::<T>(from, to);
         }
@@ -99,8 +99,8 @@ impl Loops {
         }
     }
 
-    /// The first place, and where the elements of the places from there on come from, if they fill
-    /// these without gaps.
+    /// If the places have no gaps: the first one, and for each place from there on the number of its
+    /// element.
     fn inverse(&self) -> Option<(usize, Self)> {
         let (mut first, mut from) = (self.first, 0);
         // The size and the pitch of each axis, and how far its steps go among the elements.
@@ -130,7 +130,7 @@ impl Loops {
         Some((first as usize, Self::new(from, &shape, &steps)))
     }
 
-    /// The axes of a copy whose one side is in order: the target, or else the source.
+    /// The axes of a copy. One side is contiguous: the target or, without `to_order`, the source.
     fn copied(&self, to_order: bool) -> Vec<Axis> {
         let mut pitch = 1;
         let mut axes: Vec<Axis> = Vec::with_capacity(self.axes.len());
@@ -144,15 +144,15 @@ impl Loops {
     }
 }
 
-/// The whole items at the beginning of some bytes: what is bound may end within one.
+/// The whole items at the beginning of some bytes. A binding may end within an item.
 fn items<T: Pod>(bytes: &[u8]) -> &[T] {
     bytemuck::cast_slice(&bytes[..bytes.len() / size_of::<T>() * size_of::<T>()])
 }
 
-/// Copies a block of elements, from `first` on to `at` on. Its axes have no size of 0.
+/// Copies a block of elements, from `first` on to `at` on. No axis has size 0.
 fn copy<T: Pod>(axes: &[Axis], from: &[T], first: isize, to: &mut [T], at: isize) {
     let len: usize = axes.iter().map(|axis| axis.size).product();
-    // A run is not cut: it is copied as a whole.
+    // A run is not cut but copied as a whole.
     let run = usize::from(matches!(axes.last(), Some(Axis { from: 1, to: 1, .. })));
     let longest = (0..axes.len() - run).max_by_key(|&i| axes[i].size);
     match longest.filter(|&i| len > BLOCK && axes[i].size > 1) {
@@ -183,7 +183,7 @@ fn plain<T: Pod>(axes: &[Axis], from: &[T], first: isize, to: &mut [T], at: isiz
         Axis { from: 0, to: 1, .. } if inner.is_empty() => {
             to[at as usize..][..size].fill(from[first as usize]);
         }
-        // Without a check of each place.
+        // A plain loop, without a bounds check for each place.
         Axis { to: 1, .. } if inner.is_empty() => {
             let target = to[at as usize..][..size].iter_mut();
             let reach = (size - 1) * apart;

@@ -1,4 +1,4 @@
-//! Views: where the elements of a tensor are, if they are not contiguous.
+//! Views: the layout of tensors whose elements are not contiguous.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{ElementType, TensorDesc, check_type};
 use crate::base::error::{Error, Result};
 
-/// A tensor's type and shape, and where its elements are in memory: an offset, and a *pitch* for
+/// A tensor's type and shape, and the layout of its elements in memory: an offset, and a *pitch* for
 /// each axis, the distance from one element to the next along it. All are counted in elements.
 ///
 /// A pitch may leave gaps (rows padded to 256 bytes, as textures are copied to buffers), be 0 (a
@@ -31,7 +31,7 @@ pub struct View {
 }
 
 impl View {
-    /// A view by its offset and pitches, in elements.
+    /// A view with this offset and these pitches, in elements.
     ///
     /// # Errors
     /// [`Error::BadView`] if there is not one pitch for each axis, if an element would be before
@@ -41,7 +41,7 @@ impl View {
         if pitches.len() != desc.rank() {
             return Err(bad(&desc, offset, pitches, "there must be a pitch for each axis"));
         }
-        // An axis with one element takes no step: views that differ there alone are equal.
+        // An axis of one element has no steps: views that differ only there are equal.
         let single = pitches.iter_mut().zip(desc.shape()).filter(|(_, size)| **size == 1);
         single.for_each(|(pitch, _)| *pitch = 0);
         let loops = Loops::new(offset as isize, desc.shape(), &pitches);
@@ -97,8 +97,8 @@ impl View {
         self.places.as_ref().map_or(0, |places| places.0)
     }
 
-    /// The distance from one element to the next along each axis. Along an axis of one element the
-    /// value has no meaning; a view that is not contiguous has 0 there.
+    /// The distance from one element to the next along each axis. For an axis of one element it has no
+    /// meaning; it is 0 in a view that is not contiguous.
     pub fn pitches(&self) -> Vec<isize> {
         let row_major = || {
             let mut pitches = vec![1; self.desc.rank()];
@@ -140,7 +140,7 @@ impl View {
         }
         shape[axis] = range.len();
         let pitches = self.pitches();
-        // For an empty range it has no meaning.
+        // The offset of an empty view has no meaning.
         let moved = (range.start as isize).saturating_mul(pitches[axis]);
         self.with(shape, self.moved(moved), pitches)
     }
@@ -159,7 +159,7 @@ impl View {
         shape[axis] = size.div_ceil(step.unsigned_abs());
         let first = if step < 0 { size.saturating_sub(1) as isize } else { 0 };
         let offset = self.moved(first.saturating_mul(pitches[axis]));
-        // An axis with one element takes no step, which may be a huge one.
+        // An axis of one element takes no step, so that a huge step does not matter.
         pitches[axis] = pitches[axis].saturating_mul(if shape[axis] > 1 { step } else { 1 });
         self.with(shape, offset, pitches)
     }
@@ -183,8 +183,8 @@ impl View {
         self.with(shape, self.offset(), pitches)
     }
 
-    /// A new axis before `axis`, along which the elements are repeated `size` times. A size of 1
-    /// adds an axis alone, such as the batch that a pooling of one picture needs.
+    /// A new axis before `axis`, along which the elements are repeated `size` times. A size of 1 only
+    /// adds an axis, such as the batch that a pooling of one picture needs.
     ///
     /// # Errors
     /// [`Error::AxisOutOfRange`] unless `axis` is at most the rank, [`Error::TooManyAxes`],
@@ -204,7 +204,7 @@ impl View {
     }
 
     fn moved(&self, by: isize) -> usize {
-        // To one of the view's own elements, or of an empty view to anywhere.
+        // It becomes that of one of the view's own elements or, if the view is empty, any offset.
         self.offset().saturating_add_signed(by)
     }
 
@@ -238,7 +238,7 @@ impl View {
     /// The rows along the first axis, each with all its elements along a second axis.
     ///
     /// # Errors
-    /// [`Error::BadView`] if one pitch does not do for the elements of a row.
+    /// [`Error::BadView`] if the elements of a row have no common pitch.
     pub(crate) fn rows(&self) -> Result<Self> {
         let (shape, pitches) = (self.desc.shape(), self.pitches());
         let row = Loops::new(0, &shape[1..], &pitches[1..]);
@@ -252,8 +252,8 @@ impl View {
         self.with(vec![shape[0], row], self.offset(), vec![pitches[0], pitch])
     }
 
-    /// The memory from about the first to the last element: where it begins, in bytes, a multiple of
-    /// 8; its elements in a row; and the view of these.
+    /// The memory from about the first to the last element: its beginning in bytes, a multiple of 8;
+    /// its elements as a 1-D tensor; and the view in it.
     pub(crate) fn trimmed(&self) -> Result<(u64, TensorDesc, Self)> {
         let first = self.bytes().start / 8 * 8;
         let skipped = first / self.item();
@@ -263,13 +263,13 @@ impl View {
         Ok((first as u64, memory, view))
     }
 
-    /// The memory up to the last element, as elements in a row.
+    /// The memory up to the last element, as a 1-D tensor.
     #[cfg(feature = "cpu")]
     pub(crate) fn memory(&self) -> Result<TensorDesc> {
         TensorDesc::new(self.element_type(), [self.byte_len() / self.item()])
     }
 
-    /// Refuses a view of other elements than some memory has, or of more.
+    /// Refuses a view of another element type than the memory has, or of more elements.
     ///
     /// # Errors
     /// [`Error::WrongElementType`], [`Error::BadView`].
@@ -281,7 +281,7 @@ impl View {
         }
     }
 
-    /// Refuses a view in which two elements may share a place, which no result can.
+    /// Refuses a view in which two elements may share an address: no result can be stored there.
     ///
     /// # Errors
     /// [`Error::BadView`]. Views whose axes interlock in unusual ways are refused too.
@@ -349,8 +349,8 @@ impl fmt::Display for View {
     }
 }
 
-/// A view as nested loops over its elements, in their order: axes of size 1 are left out, and
-/// neighbours are merged where one loop does for both.
+/// A view as nested loops over its elements, in their order. Axes of size 1 are dropped, and
+/// neighbouring axes are merged if they have a common pitch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Loops {
     /// The place of the first element.
@@ -378,8 +378,7 @@ impl Loops {
         self.axes.iter().map(|axis| axis.0).product()
     }
 
-    /// The elements that are one after the other, at least: those of the innermost loop, if it has
-    /// no gaps.
+    /// Elements that are contiguous, at least: those of the innermost loop, if it has no gaps.
     pub(crate) fn run(&self) -> usize {
         match self.axes.last() {
             Some(&(size, 1)) => size,
@@ -397,9 +396,9 @@ impl Loops {
         at as usize
     }
 
-    /// The elements from number `first` on, `len` of them, as loops without a first number: what
-    /// comes before the first whole turn of the outermost loop, all whole turns, and the rest. `at` is
-    /// the number of the first element among those that are asked for.
+    /// `len` elements from number `first` on, as whole loops: those before the first whole iteration
+    /// of the outermost loop, all whole iterations, and the rest. `at` is the number of the first
+    /// element among the requested ones.
     pub(crate) fn parts(
         &self,
         mut first: usize,
@@ -428,7 +427,7 @@ impl Loops {
         }
     }
 
-    /// The runs of elements that are one after the other: their places, and their numbers.
+    /// The runs of contiguous elements: their places, and their numbers.
     pub(crate) fn runs(self) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
         let (len, all) = (self.run(), self.len());
         (0..all).step_by(len.max(1)).map(move |number| {

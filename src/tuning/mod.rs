@@ -1,4 +1,4 @@
-//! What is fast on a kind of device, as numbers for all operators.
+//! What is fast on a kind of device: numbers for all operators.
 
 use crate::base::error::Result;
 use crate::base::threads;
@@ -7,7 +7,7 @@ use crate::{gradient, pool, reduce, segment};
 
 pub(crate) mod software;
 
-/// What is fast on a kind of device: the numbers by which planners choose kernels and divide work
+/// What is fast on a kind of device. With these numbers planners choose kernels and divide work
 /// among invocations and launches.
 ///
 /// A device's [`Limits`] say what is allowed. Any plan runs, with the same result, on any device
@@ -15,7 +15,7 @@ pub(crate) mod software;
 #[derive(Clone, Debug)]
 pub struct Tuning {
     pub(crate) name: &'static str,
-    /// Invocations that fill the device; fewer outputs than that are split.
+    /// Invocations that fill the device. Fewer outputs than that are split.
     pub(crate) target_parallelism: u32,
     /// Contiguous words that an invocation of `fill` writes.
     pub(crate) words_per_fill: u32,
@@ -43,7 +43,7 @@ impl Tuning {
         }
     }
 
-    /// For the CPU backend with a number of threads.
+    /// For the CPU backend, with a number of threads.
     pub fn cpu(threads: usize) -> Self {
         Self {
             name: "cpu",
@@ -84,15 +84,15 @@ impl Tuning {
     }
 
     /// The same with another maximum of taps along an axis that an invocation reads one by one.
-    /// Longer windows are made of shorter ones.
+    /// Longer windows are computed from shorter ones.
     #[doc(hidden)]
     pub fn with_max_taps(mut self, taps: u32) -> Self {
         self.pool.max_taps = taps.into();
         self
     }
 
-    /// The same without tiles of pools. Tests use it to reach, with any windows, the kernels for
-    /// windows that have no tiles.
+    /// The same without tiles of pools. Tests use it to run the kernels for windows without tiles
+    /// with any windows.
     #[doc(hidden)]
     pub fn without_tiles(mut self) -> Self {
         self.pool.max_tile_taps = 0;
@@ -101,7 +101,7 @@ impl Tuning {
         self
     }
 
-    /// What a plan is made for.
+    /// The target of a plan.
     ///
     /// # Errors
     /// [`Error::BadLimit`](crate::Error::BadLimit).

@@ -5,7 +5,7 @@ use bytemuck::Pod;
 
 use crate::tensor::key::{KeyOrder, Lane};
 
-/// Converts the items of a source to what a loop compares.
+/// Converts the items of a source to the type that a loop compares.
 ///
 /// It is a trait with inlined functions and not a closure; [`Loop`](super::Loop) says why.
 pub(crate) trait Load: Copy + Send + Sync {

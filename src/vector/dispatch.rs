@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub trait Loop {
     /// The result.
     type Output;
-    /// Whether there is anything for vectors. Otherwise the loop is compiled once.
+    /// Whether the loop can use vectors. Otherwise it is compiled once.
     const VECTORS: bool = true;
     /// Runs the loop.
     fn run(self) -> Self::Output;
@@ -26,7 +26,7 @@ impl<T, F: FnOnce() -> T> Loop for F {
     }
 }
 
-/// A vector extension that loops are compiled for; the later, the wider.
+/// A vector extension that loops are compiled for, in ascending width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Extension {
     /// What every processor of the target has.
@@ -57,7 +57,7 @@ impl Extension {
         }
     }
 
-    /// Whether loops run with it: this processor has it, and no test has set a narrower limit.
+    /// Whether loops use it: this processor has it, and no test has set a narrower limit.
     #[inline]
     pub fn is_used(self) -> bool {
         if self as u8 > WIDEST.load(Ordering::Relaxed) {
@@ -67,11 +67,11 @@ impl Extension {
     }
 }
 
-/// The widest extension that loops run with. Tests lower it, so that one processor runs the loops of
-/// others too.
+/// The widest extension that loops use. Tests lower it, so that one processor tests the loops of
+/// others.
 static WIDEST: AtomicU8 = AtomicU8::new(Extension::Avx512 as u8);
 
-/// Runs all loops of this process from now on with extensions no wider than this one.
+/// From now on all loops of this process use no wider extension than this one.
 pub fn limit_extension(widest: Extension) {
     WIDEST.store(widest as u8, Ordering::Relaxed);
 }
@@ -110,9 +110,9 @@ pub fn dispatch_up_to<L: Loop>(widest: Extension, f: L) -> L::Output {
     f.run()
 }
 
-/// Asks for the cache line so many bytes after the start of `items`, which may be after their
-/// end. Without an instruction for it this does nothing: processors fetch ahead by themselves, but
-/// not as far.
+/// Prefetches the cache line so many bytes after the start of `items`, which may be after their end.
+/// Does nothing on targets without such an instruction: processors prefetch without it, but not as
+/// far.
 #[inline(always)]
 pub(crate) fn prefetch<T>(items: &[T], ahead: usize) {
     #[cfg(target_arch = "x86_64")]

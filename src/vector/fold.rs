@@ -8,13 +8,13 @@ use std::ops::Range;
 use super::{Load, Loop, Store, dispatch, prefetch};
 use crate::tensor::key::Lane;
 
-/// Places that a thread reads at once. Processors fetch ahead within a page, and several streams
-/// overlap the waits at the ends of pages: on an Intel Xeon four read 1.3 to 2 times as fast as
-/// one, where pages are of 4 KiB.
+/// Addresses that a thread reads from at once. Processors prefetch only within a page, and several
+/// streams overlap the waits at the ends of pages: on an Intel Xeon with pages of 4 KiB, four read 1.3
+/// to 2 times as fast as one.
 pub(super) const STREAMS: usize = 4;
 
-/// How many bytes ahead of what is read memory is asked for. On an Intel Xeon half of it and four
-/// times as much were slower; without, reductions took 1.2 times as long.
+/// How many bytes ahead of the reads memory is prefetched. On an Intel Xeon half of it and four times
+/// as much were slower; without prefetching, reductions took 1.2 times as long.
 pub(super) const AHEAD: usize = 512;
 
 /// Converts keys to items.
@@ -45,8 +45,8 @@ pub(super) const fn chunk<K>() -> usize {
 }
 
 /// The maxima of sliding windows over the first `len` keys. The window at a key has `taps` keys at a
-/// distance of `apart`. Each step is from one buffer to the other; returns the buffer that begins with
-/// the maxima, of which there are `len - (taps - 1) * apart`, and the other one.
+/// distance of `apart`. Each step goes from one buffer to the other. Returns the buffer that begins
+/// with the `len - (taps - 1) * apart` maxima, and the other one.
 #[inline(always)]
 pub(crate) fn windows<'a, K: Lane>(
     mut keys: &'a mut [K],
@@ -89,7 +89,7 @@ pub(crate) fn merge<L: Load>(load: L, keys: &mut [L::Lane], items: &[L::Item]) {
 /// In which order [`merge_rows`] takes rows.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum RowOrder {
-    /// A row of each stream. Memory is asked for after what is read.
+    /// A row of each stream. The memory after it is prefetched.
     Streams,
     /// Neighbours.
     Neighbours,
@@ -97,7 +97,7 @@ pub(crate) enum RowOrder {
     Anywhere,
 }
 
-/// As [`merge`], for so many rows, four at once, so that keys are loaded and stored less often.
+/// As [`merge`], for so many rows. Takes four at once, so that keys are loaded and stored less often.
 #[inline(always)]
 pub(crate) fn merge_rows<'a, L: Load>(
     load: L,
@@ -127,8 +127,7 @@ pub(crate) fn merge_rows<'a, L: Load>(
     (STREAMS * share..rows).for_each(|i| merge(load, keys, row(i)));
 }
 
-/// Raises `keys` to the maxima of columns. A row has `keys.len()` items from `begin` of its number
-/// on.
+/// Raises `keys` to the maxima of columns. Row r has `keys.len()` items, from item `begin(r)` on.
 pub(crate) fn columns<L: Load>(
     load: L,
     items: &[L::Item],

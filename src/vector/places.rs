@@ -1,22 +1,22 @@
-//! Where the maxima of rows are.
+//! The places of the maxima of rows.
 
 use super::fold::chunk;
 use super::rows::{Rows, blocks};
 use super::{Elements, Load, Loop, dispatch};
 use crate::tensor::key::{Key, KeyOrder, Lane};
 
-/// Bytes of rows that are reduced together before they are looked through: they stay in the
-/// second-level cache meanwhile. With 16 KiB, rows of 1000 to 4000 `f32` took 1.2 times as long on an
-/// Intel Xeon: too few of them are read at once.
+/// Bytes of rows that are reduced together before they are searched; meanwhile they stay in the second-level
+/// cache. With 16 KiB, rows of 1000 to 4000 `f32` took 1.2 times as long on an Intel Xeon: too few of them are
+/// read at once.
 const BATCH_BYTES: usize = 128 << 10;
-/// Rows of them, at most.
+/// Maximum number of such rows.
 const MAX_ROWS: usize = 64;
 
 /// The items of four vectors, at most.
 const MAX_CHUNK: usize = 256;
 
-/// Writes where in each of `out.len()` rows of `len` items the maximum is: the first or the last item
-/// of the highest rank. Rows have items.
+/// Writes the place of the maximum in each of `out.len()` rows of `len` items: the first or the last item of
+/// the highest rank. Rows are not empty.
 pub(crate) fn places<O: KeyOrder>(
     order: O,
     items: &[O::Key],
@@ -69,7 +69,7 @@ impl<O: KeyOrder> Loop for Places<'_, O> {
     }
 }
 
-/// Ranks with places. The higher one counts or, where they are mirrored, the lower one.
+/// Ranks with places. Of equal ranks the higher place counts or, if places are mirrored, the lower one.
 #[derive(Clone, Copy)]
 struct PlacedRanks<O> {
     order: O,
@@ -85,8 +85,8 @@ impl<O: KeyOrder> Load for PlacedRanks<O> {
     }
 }
 
-/// The numbers of the items of a chunk, from the first or the last one on. They are items themselves, so that a
-/// comparison of items chooses among them in vectors.
+/// The numbers of the items of a chunk, from the first or the last one on. They have the type of the items, so
+/// that a comparison of items selects them in vectors.
 #[inline(always)]
 fn numbers<K: Key>(last: bool) -> [K; MAX_CHUNK] {
     let mut numbers = [K::LOWEST; MAX_CHUNK];
@@ -96,13 +96,13 @@ fn numbers<K: Key>(last: bool) -> [K; MAX_CHUNK] {
     numbers
 }
 
-/// The first or last place of an item that a row of at least [`chunk`] items has.
+/// The first or last place of an item, in a row that has it and at least [`chunk`] items.
 #[inline(always)]
 fn find<K: Key>(row: &[K], last: bool, numbers: &[K; MAX_CHUNK], is: impl Fn(K) -> bool) -> usize {
     let (chunk, absent) = (chunk::<K>(), K::narrow(u64::MAX));
     let mut seen = 0;
     loop {
-        // The last chunk may have been seen in part.
+        // A part of the last chunk may have been searched already.
         let begin = seen.min(row.len() - chunk);
         let begin = if last { row.len() - chunk - begin } else { begin };
         let items = &row[begin..][..chunk];
@@ -110,7 +110,7 @@ fn find<K: Key>(row: &[K], last: bool, numbers: &[K; MAX_CHUNK], is: impl Fn(K) 
         if seen >= row.len() || items.iter().fold(false, |any, &item| any | is(item)) {
             let items = items.iter().zip(numbers);
             let least = |least: K, (&item, &at)| least.min(if is(item) { at } else { absent });
-            // There is one, unless what was looked for is not in the row.
+            // It exists, unless the item is not in the row.
             let at = (items.fold(absent, least).wide() as usize).min(chunk - 1);
             return begin + if last { chunk - 1 - at } else { at };
         }

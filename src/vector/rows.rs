@@ -9,7 +9,7 @@ use super::fold::{AHEAD, STREAMS, chunk, windows};
 use super::{Elements, Load, Loop, Store, dispatch, prefetch, vector};
 use crate::tensor::key::{KeyOrder, Lane};
 
-/// Bytes of a row from which on it is read in several streams by itself.
+/// From this many bytes on, a single row is read in several streams.
 const LONG_ROW: usize = 128 << 10;
 
 /// The 128-bit words of a buffer for the keys of short rows. Several buffers fit the first-level

@@ -14,7 +14,8 @@ impl<'a> Condition<'a> {
     /// Reads a condition.
     ///
     /// # Panics
-    /// For what is none. The texts belong to the crate, and its tests read all of them.
+    /// For text that is not a condition. The texts belong to the crate, and its tests read all of
+    /// them.
     pub(super) fn parse(text: &'a str) -> Self {
         let mut rest = text;
         let condition = any(&mut rest);

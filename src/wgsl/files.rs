@@ -1,4 +1,4 @@
-//! The files of `shaders/`, as the crate holds them.
+//! The files of `shaders/`, which are compiled into the crate.
 
 macro_rules! files {
     ($($folder:literal: $($name:literal)*;)*) => {

@@ -1,15 +1,15 @@
-//! The text of a kernel: a file of `shaders/`, with what it imports from others.
+//! The text of a kernel: a file of `shaders/`, with its imports.
 //!
 //! Files are written in a part of WESL, the WGSL extension of <https://wesl-lang.dev>:
 //!
-//! - `import package::common::key::{Key, key_max};` takes declarations of another file. Only
-//!   what is used, directly or not, becomes a part of the text.
-//! - `@if(bits8 || bits16)`, `@elif(...)` and `@else` before a declaration or an import keep it
-//!   where the condition holds.
+//! - `import package::common::key::{Key, key_max};` takes declarations of another file. Only what
+//!   is used, directly or not, becomes part of the text.
+//! - `@if(bits8 || bits16)`, `@elif(...)` and `@else` before a declaration or an import keep it if
+//!   the condition holds.
 //!
-//! Two packages stand for no file: `kernel` is the file that the text is made for, from which
-//! shared code takes what is done at its own hooks; `generated` is written for one text: the
-//! parameters, which are declared in Rust ([`params!`]), and more.
+//! Two packages are not files. `kernel` is the file of the entry point: shared code imports from it
+//! what the kernel provides. `generated` is written for one text: the parameters, which are
+//! declared in Rust ([`params!`]), and more.
 
 mod condition;
 mod files;
@@ -25,8 +25,8 @@ use module::{Item, Module};
 pub(crate) use structure::Type;
 pub(crate) use structure::{Member, Params, Structure, Uniform, params, uniform};
 
-/// The text of the entry point `main` in a file such as `reduce/rows`, where the conditions
-/// that `holds` answers hold. `generated` are declarations that belong to this text alone.
+/// The text of the entry point `main` in a file such as `reduce/rows`. `holds` says whether a
+/// condition's name holds. `generated` are the declarations of this text alone.
 pub(crate) fn resolve(root: &str, holds: &dyn Fn(&str) -> bool, generated: &str) -> String {
     static MODULES: OnceLock<HashMap<&str, Module<'static>>> = OnceLock::new();
     let modules = MODULES
@@ -38,7 +38,7 @@ pub(crate) fn resolve(root: &str, holds: &dyn Fn(&str) -> bool, generated: &str)
     text.write()
 }
 
-/// Where names come from.
+/// Finds the declarations that names stand for.
 struct Resolver<'a> {
     modules: &'a HashMap<&'static str, Module<'static>>,
     generated: &'a Module<'a>,
@@ -51,7 +51,7 @@ impl<'a> Resolver<'a> {
         if path == GENERATED { Some(self.generated) } else { self.modules.get(path) }
     }
 
-    /// The declaration that a name stands for in a file, and the file that has it.
+    /// The declaration that a name stands for in a file, and the file that declares it.
     fn find(&self, path: &'a str, name: &str) -> Option<(&'a str, &'a Item<'a>)> {
         let module = self.module(path)?;
         let items = module.items.iter();
@@ -71,7 +71,7 @@ impl<'a> Resolver<'a> {
 const KERNEL: &str = "kernel";
 const GENERATED: &str = "generated";
 
-/// A text that is put together: declarations, after those that they use.
+/// A text under construction. Declarations come after those that they use.
 struct Text<'a> {
     resolver: &'a Resolver<'a>,
     seen: HashSet<(&'a str, usize)>,
@@ -79,7 +79,7 @@ struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Adds a declaration and all that it uses, unless they are there.
+    /// Adds a declaration and all that it uses, once.
     fn take(&mut self, path: &'a str, name: &str) {
         let Some((path, item)) = self.resolver.find(path, name) else { return };
         if self.seen.insert((path, item.place)) {
@@ -88,7 +88,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// File by file, the entry point's last; within a file in its order.
+    /// Writes file by file, the entry point's last; a file's declarations keep their order.
     fn write(mut self) -> String {
         let mut files = Vec::new();
         self.visit(self.resolver.root, &mut HashSet::from([GENERATED, KERNEL]), &mut files);
@@ -136,7 +136,7 @@ mod tests {
         assert!(!text.contains("import") && !text.contains("@if"), "{text}");
         assert!(!text.contains("acc_pack") && !text.contains("NO_PLACE"), "{text}");
         assert_eq!(text.matches("fn key_max(").count(), 1, "{text}");
-        // What is shared comes before the kernel, and constants come first.
+        // Shared code comes before the kernel, and constants come first.
         assert!(text.starts_with("\nconst WORKGROUP"), "{text}");
         assert!(text.find("common/key") < text.find("reduce/rows"), "{text}");
     }
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(found, listed);
     }
 
-    /// An import of what is not there would leave a name without a meaning.
+    /// An import that does not exist would leave a name undefined.
     #[test]
     fn every_import_names_a_declaration() {
         for (path, text) in FILES {
@@ -188,7 +188,7 @@ mod tests {
         }
     }
 
-    /// By the file itself, or by shared code that takes the name from its kernel.
+    /// The file itself uses it, or shared code that imports it from `kernel`.
     #[test]
     fn every_import_is_used() {
         let all: Vec<Module> = FILES.iter().map(|(_, text)| Module::parse(text)).collect();

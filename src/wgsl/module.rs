@@ -1,4 +1,4 @@
-//! A file as its imports and declarations.
+//! A shader file, parsed into its imports and declarations.
 
 use super::condition::Condition;
 
@@ -36,12 +36,12 @@ impl<'a> Module<'a> {
     /// Reads a file.
     ///
     /// # Panics
-    /// For what is no WGSL with imports and conditions. The texts belong to the crate, and its
-    /// tests read all of them.
+    /// For text that is not WGSL with imports and conditions. The texts belong to the crate, and
+    /// its tests read all of them.
     pub(super) fn parse(text: &'a str) -> Self {
         let mut module = Self { header: header(text), imports: vec![], items: vec![] };
         let mut rest = &text[module.header.len()..];
-        // What `@else` is the opposite of: the conditions of a chain so far.
+        // The conditions of a chain so far, which `@else` negates.
         let mut chain: Vec<Condition<'a>> = Vec::new();
         loop {
             rest = rest.trim_start();
@@ -86,7 +86,7 @@ impl<'a> Module<'a> {
 }
 
 impl<'a> Import<'a> {
-    /// What follows `import`.
+    /// Reads the rest of an `import`.
     fn parse(text: &'a str, condition: Condition<'a>) -> Self {
         let text = text[..text.find(';').unwrap_or(text.len())].trim();
         let (path, names) = text.rsplit_once("::").unwrap_or(("", text));
@@ -103,13 +103,13 @@ fn header(text: &str) -> &str {
     if follows.starts_with('\n') || follows.starts_with("import") { &text[..end] } else { "" }
 }
 
-/// Bytes of the whole lines of comment that a text begins with.
+/// The length in bytes of the comment lines that a text begins with.
 fn comments(text: &str) -> usize {
     text.split_inclusive('\n').take_while(|line| line.starts_with("//")).map(str::len).sum()
 }
 
-/// `@if(...)`, `@elif(...)` or `@else` at the begin of a declaration: the keyword and the
-/// condition, and what follows.
+/// `@if(...)`, `@elif(...)` or `@else` at the beginning of a declaration: the keyword and the
+/// condition, and the rest.
 fn attribute(code: &str) -> (Option<(&'static str, Option<&str>)>, &str) {
     if let Some(after) = code.strip_prefix("@else") {
         return (Some(("else", None)), after.trim_start());
@@ -127,7 +127,7 @@ fn attribute(code: &str) -> (Option<(&'static str, Option<&str>)>, &str) {
     (None, code)
 }
 
-/// Bytes of the declaration that a text begins with.
+/// The length in bytes of the declaration that a text begins with.
 fn end(code: &str) -> usize {
     let (mut depth, mut comment) = (0, false);
     for (at, c) in code.char_indices() {
@@ -174,8 +174,8 @@ fn names(code: &str) -> Vec<&str> {
     names
 }
 
-/// The name that a declaration declares, of all names in it: what follows its keyword, and in angle
-/// brackets its address space. So no declaration may have the name of an address space.
+/// The name that is declared: it follows the keyword, and in angle brackets the address space. So
+/// no declaration may have the name of an address space.
 fn name<'a>(names: &[&'a str]) -> &'a str {
     let keyword = |name: &&&str| ["fn", "struct", "alias", "const", "var"].contains(*name);
     let space = ["storage", "read", "read_write", "uniform", "workgroup", "private"];

@@ -3,13 +3,13 @@
 /// A structure in a uniform buffer.
 pub(crate) struct Structure {
     pub name: &'static str,
-    /// Whether its members are members of the structure that has it.
+    /// Whether its members become members of the enclosing structure.
     pub inline: bool,
     pub members: &'static [Member],
 }
 
 impl Structure {
-    /// Its members and, in their place, those of structures that are inline, with their offsets.
+    /// Its members with their offsets. Members of inline structures are in their place.
     pub(crate) fn members(&self) -> Vec<(usize, &'static Member)> {
         let mut all = Vec::new();
         for member in self.members {
@@ -41,7 +41,7 @@ pub(crate) enum Type {
     Plain(&'static str),
     Structure(&'static Structure),
     Array(&'static Type, usize),
-    /// Words without a meaning, so that what follows begins with 16 bytes.
+    /// Padding words, so that the next member begins at a multiple of 16 bytes.
     Padding(usize),
 }
 
@@ -50,7 +50,7 @@ pub(crate) trait Params {
     const STRUCTURE: &'static Structure;
 }
 
-/// What a member may be.
+/// The type of a member.
 pub(crate) trait Uniform {
     const TYPE: Type;
 }
@@ -83,9 +83,9 @@ uniform! {
     [u32; 2]: Type::Padding(2);
 }
 
-/// Declares structures of parameters, which shaders get as they stand here, comments of members
-/// included: those of a kernel as `Params`, and those in it by their names. `struct Name: inline`
-/// has members that are members of the structure that has it.
+/// Declares structures of parameters. Shaders get them as they are written here, with the comments
+/// of members: a kernel's own as `Params`, nested ones under their names. The members of a `struct
+/// Name: inline` become members of the enclosing structure.
 macro_rules! params {
     ($(
         $(#[doc = $about:literal])*
@@ -125,7 +125,7 @@ pub(crate) fn uniform(variable: &str, binding: u32, name: &str, root: &Structure
     text + &format!("@group(0) @binding({binding}) var<uniform> {variable}: {name};\n")
 }
 
-/// Declares the structures in a structure, unless they are known.
+/// Declares the nested structures of a structure once.
 fn nested(of: &Structure, known: &mut Vec<&str>, text: &mut String) {
     for member in of.members {
         if let Type::Structure(inner) | Type::Array(&Type::Structure(inner), _) = member.of {

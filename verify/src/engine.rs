@@ -13,11 +13,11 @@ use crate::judge::with_one_plan;
 use crate::subject::Subject;
 use crate::sweep::{Choice, Sweep};
 
-/// The cases that are drawn before they are run.
+/// The number of cases that are drawn ahead.
 const MAX_AHEAD: usize = 4;
 
 /// Runs cases on subjects. `step` is called often with the number of cases that are done and of those
-/// that differ, and may end it.
+/// that differ, and may end the run.
 pub fn sweep(
     subjects: &[Subject],
     choice: Choice,
@@ -47,7 +47,7 @@ pub fn sweep(
                     _ if score.given_up.is_some() => {}
                     Ok(fills) => {
                         let outcome = score.outcome(subject, index, fills, &mut goes_on);
-                        // What was wrong is in the score.
+                        // The score has the errors.
                         let _ = score.record(index, pollster::block_on(outcome));
                     }
                     Err(error) => score.fail(index, error),
@@ -61,8 +61,9 @@ pub fn sweep(
     sweep
 }
 
-/// Cases with their fills, which another thread draws a few cases ahead. It makes their pipelines
-/// on the devices too, which takes more time than running them. It ends where nobody takes a case.
+/// Cases with their fills, which another thread draws a few cases ahead. It also compiles their
+/// pipelines on the devices, which takes more time than running them. It ends when nobody takes a
+/// case.
 fn ahead<'scope>(
     scope: &'scope Scope<'scope, '_>,
     choice: &'scope Choice,
@@ -74,7 +75,7 @@ fn ahead<'scope>(
             let fills = choice.fills(index);
             for case in fills.iter().flat_map(|fills| with_one_plan(fills)).map(|fills| &fills[0]) {
                 for device in devices {
-                    // What fails here fails again when the case is run, and is reported then.
+                    // An error here occurs again when the case runs, and is reported then.
                     let plan = case.plan(device);
                     for shader in plan.iter().flat_map(Plan::shaders) {
                         let _ = device.compile(shader);

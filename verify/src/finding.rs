@@ -9,10 +9,10 @@ use crate::pattern::Pattern;
 use crate::subject::Subject;
 use crate::{Case, shrink_async};
 
-/// The maximum number of runs to make a case smaller. A page waits for each.
+/// The maximum number of runs to shrink a case. A page waits for each.
 const MAX_TRIES: usize = if cfg!(target_family = "wasm") { 500 } else { 2000 };
 
-/// A case that differs, and the smallest one like it.
+/// A case that differs, and the smallest similar one.
 pub struct Finding {
     /// The number of the case.
     pub index: u64,
@@ -26,7 +26,7 @@ pub struct Finding {
     pub oracle: Option<Side>,
     /// The first launch whose bytes differ.
     pub launch: Option<DifferingLaunch>,
-    /// The mistake of drivers that this looks like.
+    /// The known fault of drivers that this resembles.
     pub pattern: Option<&'static Pattern>,
 }
 
@@ -43,7 +43,7 @@ pub enum Side {
 
 /// A launch of a plan.
 pub struct DifferingLaunch {
-    /// What it launches.
+    /// The launch's label.
     pub shader: Shader,
     /// Its number in the plan, from 1.
     pub number: usize,
@@ -52,7 +52,7 @@ pub struct DifferingLaunch {
 }
 
 impl Finding {
-    /// Examines a difference. The search for a smaller case ends where `goes_on` says no.
+    /// Examines a difference. The search for a smaller case ends when `goes_on` returns false.
     pub async fn new(
         subject: &Subject,
         index: u64,
@@ -95,14 +95,14 @@ impl Finding {
 /// The first launch after which a device's buffers differ from the CPU's.
 async fn differing_launch(device: &Device, case: &Case) -> Result<Option<DifferingLaunch>> {
     let plan = case.plan(device)?;
-    // A launch that writes several buffers is there several times.
+    // A launch that writes several buffers occurs several times.
     let (mut expected, mut actual) = (Vec::new(), Vec::new());
     for (device, written) in [(&Device::cpu(), &mut expected), (device, &mut actual)] {
         let inputs = case.upload_async(device, &plan).await?;
         let after = |launch: usize, bytes: &[u8]| written.push((launch, bytes.to_vec()));
         device.execute_traced_async(&plan, &inputs.iter().collect::<Vec<_>>(), after).await?;
     }
-    // `zip` leaves out the padding that only one side has.
+    // `zip` drops padding that only one side has.
     let mut pairs = expected.iter().zip(&actual);
     let differs = pairs.find(|(a, b)| a.1.iter().zip(&b.1).any(|(a, b)| a != b));
     let (launches, number) = (plan.launches(), differs.map(|((number, _), _)| *number));

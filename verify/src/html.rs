@@ -14,7 +14,7 @@ use crate::text::{count, list, size};
 
 const STYLE: &str = include_str!("style.css");
 
-/// What this page shows, and what is known without it.
+/// The content of this page, and what else is known.
 const PROVEN: &str = "This page shows that devices agree on the cases below, with the definitions or \
     with the CPU: that is a comparison by samples. For the plans that wgmax-lab prove runs, a machine \
     on the host has shown for all inputs which elements each maximum is of, which position is stored, \

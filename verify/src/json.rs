@@ -65,8 +65,8 @@ fn subject(report: &Report, subject: &Subject, score: &Score) -> Value {
     })
 }
 
-/// How many cases launched a kernel, and what identifies the texts that ran: their CRC-32, in
-/// alphabetical order, each followed by a zero byte.
+/// How many cases launched a kernel, and the CRC-32 of the texts that ran: in alphabetical order,
+/// each followed by a zero byte.
 fn kernel_json(score: &Score, kernel: &str) -> Value {
     let own = score.launched.iter().filter(|((name, _), _)| *name == kernel);
     let cases: Map<String, Value> =
@@ -130,7 +130,7 @@ pub fn device(argument: &str, info: &DeviceInfo, tuning: &Tuning) -> Value {
     })
 }
 
-/// What a device allows.
+/// The limits of a device.
 pub fn limits(limits: &Limits) -> Value {
     json!({
         "workgroup_size": limits.workgroup_size,

@@ -10,9 +10,9 @@ use crate::subject::Subject;
 pub enum Verdict {
     /// The results are as expected.
     Same,
-    /// They are not.
+    /// They are not as expected.
     Differs(Box<Difference>),
-    /// There are none.
+    /// There are no results.
     Failed(Error),
 }
 
@@ -21,11 +21,11 @@ pub enum Verdict {
 pub struct Difference {
     /// The case.
     pub case: Case,
-    /// What the results shall be.
+    /// The expected results.
     pub expected: Vec<Tensor>,
-    /// What they are.
+    /// The actual results.
     pub actual: Vec<Tensor>,
-    /// Why nothing is expected of a case that the subject computes.
+    /// Why no results are expected for a case that the subject computes.
     pub refused: Option<String>,
 }
 
@@ -63,7 +63,7 @@ pub async fn judge_fills(
     Verdict::Same
 }
 
-/// The fills of a case, in groups that a device plans alike.
+/// The fills of a case, grouped by equal plans.
 pub fn with_one_plan(fills: &[Case]) -> impl Iterator<Item = &[Case]> {
     fills.chunk_by(|a, b| a.overrides == b.overrides)
 }
@@ -75,8 +75,8 @@ pub fn are_equal(expected: &[Tensor], actual: &[Tensor]) -> bool {
 }
 
 impl Difference {
-    /// The numbers of the results that differ, with comparisons of which `a` is the actual tensor.
-    /// There is no comparison of tensors of different types or shapes.
+    /// The numbers of the results that differ, with comparisons whose `a` is the actual tensor.
+    /// Tensors of different types or shapes have no comparison.
     pub fn results(&self) -> Vec<(usize, Option<Comparison>)> {
         let pairs = self.actual.iter().zip(&self.expected).enumerate();
         pairs

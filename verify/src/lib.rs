@@ -1,5 +1,5 @@
-//! What the results of [`wgmax`] are tested against: the operators from their definitions, random
-//! cases of them, and what compares devices on these.
+//! What the results of [`wgmax`] are tested against: the operators by their definitions, random
+//! cases of them, and code that compares devices on these.
 //!
 //! ```
 //! use wgmax::{Device, compare};

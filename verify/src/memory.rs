@@ -25,7 +25,7 @@ pub struct Growth {
 }
 
 impl Memory {
-    /// Called after each case, with the time since the start. Takes a sample if it is time for one.
+    /// Called after each case, with the time since the start. Takes a sample if one is due.
     pub fn sample(&mut self, elapsed: Duration) {
         let due = self.calls.is_multiple_of(1 << self.thinned);
         self.calls += 1;
@@ -47,7 +47,7 @@ impl Memory {
         &self.samples
     }
 
-    /// `None` if there are too few samples, or if the system has none.
+    /// `None` if there are too few samples, or if the system reports none.
     pub fn growth(&self) -> Option<Growth> {
         let quarter = self.samples.len() / 4;
         let median = |part: &[(Duration, u64)]| {
@@ -70,7 +70,7 @@ impl Growth {
 
 /// The process's resident memory in bytes, if the system reports it.
 fn resident() -> Option<u64> {
-    // `statm` counts pages, whose size it does not have.
+    // `statm` counts pages, without their size.
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kibibytes: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;

@@ -1,17 +1,17 @@
-//! Known mistakes of drivers and shader compilers, by what they do to results.
+//! Known faults of drivers and shader compilers, by their effect on results.
 use wgmax::ElementType;
 
 use crate::judge::Difference;
 use crate::oracle::{self, Value, float, infinity};
 
-/// A known mistake.
+/// A known fault.
 #[derive(Debug)]
 pub struct Pattern {
     /// A short name, as in reports.
     pub name: &'static str,
-    /// A sentence on it.
+    /// A sentence about it.
     pub sentence: &'static str,
-    /// A public report of such a mistake.
+    /// A public report of such a fault.
     pub report: &'static str,
 }
 
@@ -43,12 +43,11 @@ static LOOP_LIMIT: Pattern = Pattern {
 };
 
 impl Pattern {
-    /// The mistake that a difference looks like, if it looks like one. `again` is whether the case
-    /// was made as small as it gets, and `scatters` whether the first launch that differs uses
-    /// atomics.
+    /// The known fault that a difference resembles, if any. `again` is whether the case was shrunk
+    /// completely, and `scatters` whether the first launch that differs uses atomics.
     pub fn of(small: &Difference, again: bool, scatters: bool) -> Option<&'static Self> {
         let results = small.results();
-        // Positions that are wrong follow from values; alone they are of no pattern.
+        // Wrong positions follow from values; alone they show no known fault.
         let (_, comparison) = results.into_iter().find(|&(result, _)| result == 0)?;
         let comparison = comparison?;
         let t = comparison.element_type;
@@ -74,7 +73,7 @@ impl Pattern {
     }
 }
 
-/// The value of an element, near enough to compare it.
+/// The value of an element, exact enough to compare it.
 fn value(t: ElementType, bits: u64) -> f64 {
     match oracle::value(t, bits) {
         None => f64::NAN,
@@ -87,8 +86,8 @@ fn is_subnormal(t: ElementType, bits: u64) -> bool {
     float(t).is_some_and(|float| bits & infinity(float) == 0 && value(t, bits) != 0.0)
 }
 
-/// Whether the highest bit of an element's key is set: of a number that is not negative, or in
-/// the upper half of an unsigned type.
+/// Whether the highest bit of an element's key is set: for numbers that are not negative, or in the
+/// upper half of an unsigned type.
 fn is_high(t: ElementType, bits: u64) -> bool {
     let highest = bits >> (8 * t.size() - 1) == 1;
     highest == matches!(t, ElementType::U32 | ElementType::U64)

@@ -1,4 +1,4 @@
-//! Runs again what a report tells, and compares the reports.
+//! Runs the cases of a report again, and compares the reports.
 use std::num::NonZeroU64;
 
 use anyhow::{Context, ensure};
@@ -15,16 +15,16 @@ pub struct Recorded {
     object: Value,
 }
 
-/// What is not as a report has it.
+/// The differences from a report.
 pub struct Changes {
-    /// A line on each change.
+    /// A line for each change.
     pub lines: Vec<String>,
-    /// Whether the results are as they were; or whether they are good, if none of the devices is here.
-    /// A browser's certificate has no device that the command opens.
+    /// Whether the results are unchanged; or, if none of the report's devices is available, whether they
+    /// are good. A browser's certificate has no device that the command opens.
     pub is_good: bool,
 }
 
-/// What a sweep found, for each device.
+/// The findings of a sweep, for each device.
 const FOUND: [&str; 6] = ["cases", "mismatches", "errors", "cells", "given_up", "findings"];
 
 fn not_a_report(path: &str) -> String {
@@ -34,12 +34,12 @@ fn not_a_report(path: &str) -> String {
 impl Recorded {
     /// A report from the bytes of a file.
     ///
-    /// # Errors
+    /// If the bytes are not a report, or an incomplete one.
     /// If the bytes are no report, or one that was cut off.
     pub fn new(path: &str, bytes: &[u8]) -> anyhow::Result<Self> {
         let object: Value = serde_json::from_slice(bytes).with_context(|| not_a_report(path))?;
         let recorded = Self { path: path.to_string(), object };
-        // Whatever else it is, it is refused before anything runs.
+        // Anything else is refused before a case runs.
         recorded.choice()?;
         let cut = recorded.object["cut_off"] == true;
         ensure!(!cut, "{path}: it was cut off, so there is no telling");
@@ -49,7 +49,7 @@ impl Recorded {
     /// The cases of the report.
     ///
     /// # Errors
-    /// If it has a field that cannot be so.
+    /// If a field has an invalid value.
     pub fn choice(&self) -> anyhow::Result<Choice> {
         self.parse().with_context(|| not_a_report(&self.path))
     }
@@ -64,7 +64,7 @@ impl Recorded {
         ensure!(!devices.is_empty(), self.wrong("devices"));
         let _: Option<String> = self.field("device")?;
         let _: bool = self.field("cut_off")?;
-        // Planted faults, which an earlier version had.
+        // Injected faults, which an earlier version had.
         let planted = self.object["sabotage"].as_array().is_some_and(|faults| !faults.is_empty());
         ensure!(!planted, "\"sabotage\" has planted faults, which this version does not run");
         Ok(Choice {
@@ -82,12 +82,12 @@ impl Recorded {
         })
     }
 
-    /// A field of the report, null where it has none.
+    /// A field of the report; null if it has none.
     fn field<'a, T: Deserialize<'a>>(&'a self, name: &str) -> anyhow::Result<T> {
         T::deserialize(&self.object[name]).with_context(|| self.wrong(name))
     }
 
-    /// What the names in a field stand for.
+    /// The values of the names in a field.
     fn names<T>(&self, name: &str, of: impl Fn(&str) -> Option<T>) -> anyhow::Result<Vec<T>> {
         let names: Vec<&str> = self.field(name)?;
         names.into_iter().map(|it| of(it).with_context(|| self.wrong(name))).collect()
@@ -97,12 +97,12 @@ impl Recorded {
         format!("\"{name}\" is {}", self.object[name])
     }
 
-    /// The device that was asked for.
+    /// The requested device.
     pub fn device(&self) -> Option<String> {
         self.object["device"].as_str().map(str::to_string)
     }
 
-    /// What is not in another report as it is in this one.
+    /// The differences between this report and another one.
     pub fn changes(&self, now: &Value) -> Changes {
         let path = &self.path;
         if !share_devices(&self.object, now) {
@@ -125,7 +125,7 @@ fn share_devices(old: &Value, new: &Value) -> bool {
     devices.iter().any(|(_, before, after)| !before.is_null() && !after.is_null())
 }
 
-/// What two reports differ in: circumstances, and results.
+/// How two reports differ: in circumstances, and in results.
 fn changes(old: &Value, new: &Value) -> (Vec<String>, Vec<String>) {
     let (mut circumstances, mut results) = (Vec::new(), Vec::new());
     let note = |list: &mut Vec<String>, what: String, old: &Value, new: &Value| {
@@ -159,7 +159,8 @@ fn changes(old: &Value, new: &Value) -> (Vec<String>, Vec<String>) {
     (circumstances, results)
 }
 
-/// The objects of two lists of the same name, which a key has, with the name. What one list lacks is null.
+/// The objects of two lists of the same name, matched by a key, with the name. An object that one list
+/// lacks is null.
 fn pairs<'a>(old: &'a Value, new: &'a Value, key: &str) -> Vec<(String, &'a Value, &'a Value)> {
     let key = |object: &Value| object[key].as_str().unwrap_or_default().to_string();
     let list = |value: &'a Value| value.as_array().map_or(&[][..], Vec::as_slice);
@@ -207,10 +208,10 @@ mod tests {
         assert_eq!(changed("/refused", json!(["no"])), (0, 1));
         assert!(share_devices(&old, &old));
         assert!(!share_devices(&old, &json!({"devices": [{"name": "e"}]})));
-        // All that one device has, and all that the other has.
+        // All fields of a device that only one report has.
         let (circumstances, results) = changed("/devices/0/name", json!("e"));
         assert!(circumstances == 4 && results > 8, "{circumstances} {results}");
-        // A kernel that was not there.
+        // A kernel that was absent.
         let more = json!([{"kernel": "k", "cases": {"f32": 3}, "crc32": "0"},
             {"kernel": "l", "cases": {"f32": 1}, "crc32": "2"}]);
         assert_eq!(changed("/devices/0/kernels", more), (1, 1));

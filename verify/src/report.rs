@@ -1,4 +1,4 @@
-//! What a sweep found, in sentences. `json` and `html` make files of it.
+//! The findings of a sweep, in sentences. `json` and `html` turn them into files.
 use crate::Case;
 use crate::finding::{Finding, Side};
 use crate::memory::Growth;
@@ -15,7 +15,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub const NO_ADAPTER: &str = "No GPU adapter was found; only the CPU is used. On Debian, \
                               mesa-vulkan-drivers has a software adapter.";
 
-/// What a sweep found, and its circumstances.
+/// The findings of a sweep, and its circumstances.
 pub struct Report {
     /// In the order of the scores.
     pub subjects: Vec<Subject>,
@@ -23,11 +23,11 @@ pub struct Report {
     pub refused: Vec<String>,
     /// The outcome.
     pub sweep: Sweep,
-    /// Whether one device was asked for.
+    /// Whether one device was requested.
     pub device: Option<String>,
     /// The command line.
     pub command: String,
-    /// Where it ran.
+    /// The machine.
     pub system: String,
     /// How much the process's memory may grow, in bytes.
     pub max_growth: Option<u64>,
@@ -46,7 +46,7 @@ impl Report {
         all && scores && self.refused.is_empty() && self.is_flat()
     }
 
-    /// Whether adapters were looked for, and there are none.
+    /// Whether adapters were searched for and none was found.
     pub fn lacks_adapters(&self) -> bool {
         self.device.is_none() && self.refused.is_empty() && self.subjects.len() == 1
     }
@@ -58,7 +58,7 @@ impl Report {
         })
     }
 
-    /// A line on the whole sweep.
+    /// A line about the whole sweep.
     pub fn summary(&self) -> String {
         let sweep = &self.sweep;
         let seconds = sweep.elapsed.as_secs_f64();
@@ -115,7 +115,7 @@ pub fn quoted(argument: &str) -> String {
 }
 
 impl Growth {
-    /// A sentence on it.
+    /// A sentence about it.
     pub fn sentence(self) -> String {
         let mib = |bytes: u64| bytes as f64 / (1 << 20) as f64;
         format!(
@@ -127,14 +127,14 @@ impl Growth {
 }
 
 impl Finding {
-    /// What differs, and where it comes from: "MaxPool of f32, case 7".
+    /// The operator, the type and the case: "MaxPool of f32, case 7".
     pub fn title(&self) -> String {
         let (kind, t) = Case::kind(self.index);
         format!("{} of {t}, case {}", kind.name(), self.index)
     }
 
-    /// Sentences on it: which side refuses the case, which launch differs first, which side is
-    /// right, and the known mistake that it looks like.
+    /// Sentences about it: which side refuses the case, which launch differs first, which side is
+    /// right, and the known fault that it resembles.
     pub fn sentences(&self, subject: &Subject) -> Vec<String> {
         let Subject { name, against, .. } = subject;
         let refused = self.small.refused.as_ref().map(|reason| {

@@ -34,7 +34,7 @@ pub struct Cell {
 
 /// The outcome of one case on a subject.
 pub struct Outcome {
-    /// What was launched.
+    /// The launches.
     shaders: HashSet<Shader>,
     verdict: Verdict,
     finding: Option<Finding>,
@@ -43,13 +43,13 @@ pub struct Outcome {
 /// The outcome of a subject.
 #[derive(Default)]
 pub struct Score {
-    /// The kernels that shall be launched.
+    /// The kernels that should be launched.
     wanted: BTreeSet<&'static str>,
     /// By operator and type.
     pub cells: BTreeMap<(Kind, ElementType), Cell>,
     /// The cases that launched a kernel, for the element type of their data.
     pub launched: BTreeMap<(&'static str, ElementType), u64>,
-    /// What was launched.
+    /// The launches.
     pub shaders: HashSet<Shader>,
     /// The first case that failed for each reason.
     pub failures: BTreeMap<String, u64>,
@@ -60,13 +60,13 @@ pub struct Score {
 }
 
 impl Score {
-    /// No case yet of those that shall launch these kernels.
+    /// No cases yet. These kernels should be launched.
     pub fn new(wanted: BTreeSet<&'static str>) -> Self {
         Self { wanted, ..Self::default() }
     }
 
     /// Runs a case with its fills on a subject. One mismatch of each operator and type is examined,
-    /// as long as `goes_on` says so. The outcome is to be recorded.
+    /// as long as `goes_on` returns true. The caller records the outcome.
     pub fn outcome<'a>(
         &self,
         subject: &'a Subject,
@@ -89,7 +89,7 @@ impl Score {
         }
     }
 
-    /// Counts an outcome. Whether the results were as expected, or why there were none.
+    /// Counts an outcome: whether the results were as expected, or why there were none.
     ///
     /// # Errors
     /// That of the case, which is counted too.
@@ -119,7 +119,7 @@ impl Score {
         Ok(true)
     }
 
-    /// Counts a case that failed. A subject that was lost, or fails too often, gets no more.
+    /// Counts a case that failed. A subject that was lost, or fails too often, gets no more cases.
     pub fn fail(&mut self, index: u64, error: &Error) {
         let cell = self.cells.entry(Case::kind(index)).or_default();
         cell.cases += 1;
@@ -150,7 +150,7 @@ impl Score {
         self.mismatches() == 0 && self.failed() == 0
     }
 
-    /// The kernels that shall be launched, or that were, in the order of the list of all.
+    /// The kernels that should be launched, or that were, in the order of the list of all kernels.
     pub fn kernels(&self) -> Vec<&'static str> {
         let all = wgmax::operator::kernels().into_iter().map(Kernel::name);
         all.filter(|kernel| self.wanted.contains(kernel) || self.has_launched(kernel)).collect()
@@ -160,8 +160,8 @@ impl Score {
         self.launched.keys().any(|&(launched, _)| launched == kernel)
     }
 
-    /// A sentence on the kernels that no case launched, if there are such: those of operators, too,
-    /// that a short run has not come to.
+    /// A sentence about the kernels that no case launched, if there are any, including those of
+    /// operators that a short run did not reach.
     pub fn unreached(&self) -> Option<String> {
         let mut kernels = self.kernels();
         kernels.retain(|kernel| !self.has_launched(kernel));
@@ -174,7 +174,7 @@ impl Score {
         types.into_iter().collect()
     }
 
-    /// A line on the outcome.
+    /// A line about the outcome.
     pub fn line(&self) -> String {
         let cases = counted(self.cases(), "case");
         match (self.mismatches(), self.failed()) {

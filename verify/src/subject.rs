@@ -1,4 +1,4 @@
-//! What is verified: adapters against the CPU, and the CPU against the oracle.
+//! The subjects of verification: adapters against the CPU, and the CPU against the oracle.
 use std::pin::Pin;
 
 use wgmax::plan::Plan;
@@ -10,7 +10,7 @@ use crate::Case;
 pub type Computed<'a> = Pin<Box<dyn Future<Output = Result<Vec<Tensor>>> + 'a>>;
 /// Computes the results of a case by a plan.
 pub type Compute = Box<dyn for<'a> Fn(&'a Case, &'a Plan) -> Computed<'a>>;
-/// Computes what the results shall be.
+/// Computes the expected results.
 pub type Reference = Box<dyn Fn(&Case) -> Result<Vec<Tensor>>>;
 
 /// An adapter, or the CPU.
@@ -19,13 +19,13 @@ pub struct Subject {
     pub name: String,
     /// The device that cases are planned for.
     pub device: Device,
-    /// How the command's `--device` names it, where the command can open it.
+    /// The name that the command's `--device` takes, if the command can open it.
     pub argument: Option<String>,
     /// The subject itself.
     pub actual: Compute,
-    /// What it is compared with.
+    /// The reference that it is compared with.
     pub expected: Reference,
-    /// The name of what it is compared with.
+    /// The name of the reference.
     pub against: &'static str,
 }
 
@@ -50,7 +50,7 @@ impl Subject {
         Self { name, device, argument: Some(argument), actual, expected, against }
     }
 
-    /// What the subject is.
+    /// A description of the subject.
     pub fn info(&self) -> &DeviceInfo {
         self.device.info()
     }
@@ -65,7 +65,7 @@ pub struct Subjects {
 }
 
 impl Subjects {
-    /// The devices that were opened, each as far as it was, and the CPU.
+    /// The devices that were opened, or the errors, and the CPU.
     pub fn new(devices: Vec<Result<Device>>, cpu: Device) -> Self {
         let (mut open, mut refused) = (Vec::new(), Vec::new());
         let reference = Device::cpu();

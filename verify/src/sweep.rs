@@ -1,4 +1,4 @@
-//! Which cases are run, and what came of them.
+//! Which cases are run, and their outcome.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -19,7 +19,7 @@ const FIRST: usize = 312;
 /// Which cases are run, and how they are planned.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
-    /// Whose cases they are.
+    /// The seed of the cases.
     pub seed: u64,
     /// This case only.
     pub case: Option<u64>,
@@ -27,11 +27,11 @@ pub struct Choice {
     pub cases: Option<u64>,
     /// The maximum time.
     pub time: Option<Duration>,
-    /// After this many cases the first comes again.
+    /// After this many cases, the first one follows again.
     pub cycle: Option<u64>,
-    /// Only these operators, unless there are none.
+    /// Only these operators; all if there are none.
     pub kinds: Vec<Kind>,
-    /// Only these types, unless there are none.
+    /// Only these types; all if there are none.
     pub types: Vec<ElementType>,
     /// The name of the tuning of all cases, instead of the tuning that a case or its device has.
     pub tuning: Option<&'static str>,
@@ -50,7 +50,7 @@ impl Choice {
         ordered(chosen.take(cycle.min(max))).cycle().take(max)
     }
 
-    /// Whether the case of a number is one of these.
+    /// Whether the case with a number is one of these.
     pub fn includes(&self, index: u64) -> bool {
         let (kind, element_type) = Case::kind(index);
         (self.kinds.is_empty() || self.kinds.contains(&kind))
@@ -58,7 +58,7 @@ impl Choice {
     }
 
     /// A case of the seed. A chosen tuning replaces the case's tuning; the case's limits, target
-    /// parallelism and maximum of taps stay, because they decide what small tensors reach.
+    /// parallelism and maximum of taps stay, because they decide which kernels small tensors reach.
     ///
     /// # Errors
     /// As [`Case::nth`].
@@ -75,7 +75,7 @@ impl Choice {
         Ok(fills.into_iter().map(|case| self.with_tuning(case)).collect())
     }
 
-    /// The kernels of the operators, and those that are of none.
+    /// The kernels of the operators, and those that belong to none.
     fn kernels(&self) -> BTreeSet<&'static str> {
         let is_other = |kind: &&Kind| !self.kinds.is_empty() && !self.kinds.contains(kind);
         let others: BTreeSet<&str> =
@@ -93,13 +93,13 @@ impl Choice {
 
 /// The outcome of a sweep: a score for each subject.
 pub struct Sweep {
-    /// What was asked for.
+    /// The cases that were requested.
     pub choice: Choice,
     /// In the order of the subjects.
     pub scores: Vec<Score>,
     /// How many cases were run.
     pub cases: u64,
-    /// Whether it was ended before all was done.
+    /// Whether it was ended early.
     pub is_cut_off: bool,
     /// How long it took.
     pub elapsed: Duration,
@@ -110,7 +110,7 @@ pub struct Sweep {
 impl Sweep {
     /// Before the first case.
     pub fn new(choice: Choice, subjects: usize) -> Self {
-        // One case is looked at for itself.
+        // A single case is examined for itself.
         let wanted = if choice.case.is_some() { BTreeSet::new() } else { choice.kernels() };
         let scores = (0..subjects).map(|_| Score::new(wanted.clone())).collect();
         let (elapsed, memory) = (Duration::ZERO, Memory::default());
@@ -123,8 +123,8 @@ impl Sweep {
     }
 }
 
-/// The order in which cases are run: the first of them launch every kernel, and the others come type
-/// by type, because cases of one type share pipelines, of which a device keeps some hundreds.
+/// The order in which cases are run: the first of them launch every kernel, and the others are
+/// sorted by type, because cases of one type share pipelines, of which a device keeps some hundreds.
 fn ordered(mut chosen: impl Iterator<Item = u64> + Clone) -> impl Iterator<Item = u64> + Clone {
     let windows = std::iter::from_fn(move || {
         let mut window: Vec<u64> = chosen.by_ref().take(CASES as usize).collect();

@@ -1,4 +1,4 @@
-//! Planted faults are found, shrunk and reported.
+//! Injected faults are found, shrunk and reported.
 use std::cell::Cell;
 use std::future::ready;
 use std::ops::ControlFlow;
@@ -75,7 +75,7 @@ fn a_fault_is_found_shrunk_and_shown() {
         assert!(op.indices.is_none() && case.overrides.is_none(), "{case}");
         assert!(case.tensors[0].bytes().iter().all(|&byte| byte == 0), "{case}");
     }
-    // The page has all of them, and escapes names.
+    // The page has all of them, and escapes their names.
     let page = html::page(&report);
     for finding in &score.findings {
         assert!(page.contains(&format!("--case {}", finding.index)), "{page}");
@@ -122,7 +122,7 @@ fn a_plan_is_used_and_reported() {
     assert_eq!(json::object(&report)["tuning"], "software");
 }
 
-/// What only one side computes is a finding, which is made small and shown.
+/// A case that only one side computes is a finding, which is shrunk and shown.
 #[test]
 fn a_case_that_one_side_refuses_is_a_finding() {
     let cpu = Device::cpu();
@@ -182,7 +182,7 @@ fn cases_share_pipelines() {
     assert!(made < 1450, "{made}");
 }
 
-/// A short run names the kernels that it has not come to, whatever operators its cases have.
+/// A short run names the kernels that it did not reach, whatever operators its cases have.
 #[test]
 fn a_short_run_names_what_it_has_not_reached() {
     let short = |kinds: &[Kind], case| {
@@ -198,7 +198,7 @@ fn a_short_run_names_what_it_has_not_reached() {
     let some = short(&[Kind::MaxPool], None).unwrap();
     assert!(some.contains("pool_tile_gradient") && some.contains("unpack"), "{some}");
     assert!(!some.contains("segment") && !some.contains("reduce"), "{some}");
-    // One case is looked at for itself.
+    // A single case is examined for itself.
     assert_eq!(short(&[], Some(0)), None);
 }
 
@@ -314,7 +314,7 @@ fn a_fault_in_a_shader_is_found_and_the_shader_named() {
     let faulty = device.with_edited_shaders(rows_lose_their_last);
     let report = report(vec![Subject::new(faulty, &Device::cpu())], choice());
     let findings = &report.sweep.scores[0].findings;
-    // Some plans have such rows only where bindings cut many elements.
+    // Some plans have such rows only if bindings cut many elements.
     assert!(findings.iter().any(|finding| finding.small.case.tensors[0].len() <= 16));
     let page = html::page(&report);
     for finding in findings {
@@ -343,7 +343,7 @@ fn with_f32(change: fn(&Case, u32) -> u32) -> Subject {
     })
 }
 
-/// What known mistakes of drivers do to results is told apart.
+/// Known faults of drivers are distinguished by their effect on results.
 #[test]
 fn known_mistakes_are_named() {
     let name = |change| {
@@ -376,7 +376,7 @@ fn known_mistakes_are_named() {
         _ => bits,
     };
     assert_eq!(name(long), Some("loop left early"));
-    // No mistake that is known.
+    // Not a known fault.
     let one_off = |_: &Case, bits: u32| match bits & 0x7f80_0000 {
         0 | 0x7f80_0000 => bits,
         _ => bits ^ 1,

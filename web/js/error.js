@@ -40,7 +40,7 @@ export function checked(what) {
 function raise(error) {
     if (error instanceof WgmaxError) throw error;
     if (error?.name === 'WgmaxError') throw new WgmaxError(error.code, error.message, { cause: error });
-    // A trap: the WebAssembly cannot go on after it.
+    // A trap: the WebAssembly cannot continue after it.
     if (error instanceof WebAssembly.RuntimeError) {
         throw new WgmaxError('Panic', `wgmax failed, and this page must be loaded again: ${error.message}`, { cause: error });
     }

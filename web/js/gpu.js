@@ -1,4 +1,4 @@
-// Where WebGPU comes from: the browser, the platform, or the page.
+// The source of WebGPU: the browser, the platform, or the page.
 
 import { platform } from './platform.js';
 

@@ -1,4 +1,4 @@
-// What holds something of a WebAssembly, until it is freed.
+// Objects that hold an object of a WebAssembly until they are freed.
 
 import { WgmaxError } from './error.js';
 
@@ -27,7 +27,7 @@ export class Held {
     }
 }
 
-// `using x = ...`, where there is such a thing.
+// `using x = ...`, if the language has it.
 if (Symbol.dispose) {
     Held.prototype[Symbol.dispose] = function () {
         this.free();

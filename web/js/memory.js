@@ -1,4 +1,4 @@
-// Elements between typed arrays of the page and the memory of tensors.
+// Copies elements between typed arrays of the page and the memory of tensors.
 
 /** The bytes of a typed array. */
 export function bytesOf(array) {
@@ -7,7 +7,7 @@ export function bytesOf(array) {
 
 /** Copies bytes to a `GPUBuffer`, padded with zeros to a whole word: a queue writes whole words only. */
 export function writeTo(queue, buffer, given) {
-    // A queue takes no resizable memory, and that of Dawn in Node no shared one.
+    // A queue takes no resizable memory, and Dawn's in Node no shared memory.
     const isPlain = given.buffer instanceof ArrayBuffer && !given.buffer.resizable;
     const bytes = isPlain ? given : given.slice();
     const rest = bytes.length % 4;
@@ -23,7 +23,7 @@ export function writeTo(queue, buffer, given) {
 /** A copy of the elements of a view of some memory, a typed array: one after the other. */
 export function gathered(memory, offset, shape, pitches) {
     const size = shape.reduce((product, size) => product * size, 1);
-    // What lies one after the other is copied at once: the last axes, and what is left are the first.
+    // Contiguous elements are copied at once: those of the last axes. The loops are over the first axes.
     let [axes, run] = [shape.length, 1];
     while (axes > 0 && (shape[axes - 1] === 1 || pitches[axes - 1] === run)) run *= shape[--axes];
     if (run === size) return memory.slice(offset, offset + size);

@@ -19,7 +19,7 @@ platform.gpu = async () => {
     } catch {
         return undefined;
     }
-    // The classes, by which errors are told apart. Those that are there stay.
+    // The classes by which errors are distinguished. Existing ones are kept.
     for (const [name, value] of Object.entries(webgpu.globals)) globalThis[name] ??= value;
     return (dawn ??= webgpu.create([]));
 };

@@ -19,7 +19,7 @@ function canvas2d(width, height) {
 
 /** The bytes of a picture. */
 function bytesOfPicture(source, width, height) {
-    // A canvas would change the colours of what is transparent.
+    // A canvas would change the colours of transparent pixels.
     if (source.data instanceof Uint8ClampedArray) return source.data;
     const context = canvas2d(width, height).getContext('2d', { willReadFrequently: true });
     context.drawImage(source, 0, 0);
@@ -29,7 +29,7 @@ function bytesOfPicture(source, width, height) {
 export async function readPixels(device, source, into) {
     const [width, height] = sizeOf(source);
     const shape = [height, width, 4];
-    // Not by a texture: a GPU and a canvas round the colours of what is transparent in two ways.
+    // Not by a texture: a GPU and a canvas round the colours of transparent pixels differently.
     const bytes = bytesOfPicture(source, width, height);
     if (!into || device.isCpu) return device.tensor('u8', shape, bytes);
     if (into.type !== 'u8') throw new WgmaxError('BadPicture', `a picture is u8, not ${into.type}`);
@@ -84,7 +84,7 @@ export async function draw(device, tensor, canvas) {
     if (device.isCpu) return drawOnCpu(tensor, canvas, [height, width, channels]);
     const { gpu } = device;
     await scoped(gpu, 'drawing', () => {
-        // By way of a bitmap, which is shown also where the browser draws pages by the CPU.
+        // By a bitmap, which is shown even if the browser draws pages on the CPU.
         const shown = globalThis.OffscreenCanvas && canvas.getContext('bitmaprenderer');
         const target = shown ? new OffscreenCanvas(width, height) : canvas;
         const context = target.getContext('webgpu');

@@ -1,4 +1,4 @@
-// What a page and Node do in different ways. This is the page's; `node.js` sets Node's.
+// Functions that differ between a page and Node. These are the page's; `node.js` sets Node's.
 
 export const platform = {
     /** What a WebAssembly is made of: the URL of a file, or what the page gave, such as a response. */

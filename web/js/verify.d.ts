@@ -21,7 +21,7 @@ export class Verification {
     readonly types: string[];
     readonly findings: object[];
     readonly givenUp: { case: number; code?: string; message: string } | undefined;
-    /** Runs the next case; `undefined` when there is no more. */
+    /** Runs the next case; `undefined` after the last one. */
     next(): Promise<Outcome | undefined>;
     stop(): void;
     /** The report, as `wgmax verify --replay` reads it. */

@@ -1,4 +1,4 @@
-// What a page has only with WebGPU's types. Where they are, these add nothing to them.
+// WebGPU's types, for pages without them. If they are there, this adds nothing.
 declare global {
     interface GPU {}
     interface GPUDevice {}
@@ -10,10 +10,10 @@ export type ElementType =
     | 'f32' | 'f64' | 'f16' | 'bf16'
     | 'i8' | 'u8' | 'i16' | 'u16' | 'i32' | 'u32' | 'i64' | 'u64' | 'bool';
 
-/** `Float16Array`, where there are types of it. */
+/** `Float16Array`, if it has types. */
 type Float16s = typeof globalThis extends { Float16Array: new (length: number) => infer A } ? A : never;
 
-/** The typed array of an element type. Of `bf16` it has the bits, and of `f16` where there is no `Float16Array`. */
+/** The typed array of an element type. For `bf16` it has the bits, and for `f16` if there is no `Float16Array`. */
 export type ArrayOf<T extends ElementType> = T extends 'f32' ? Float32Array
     : T extends 'f64' ? Float64Array
     : T extends 'f16' ? Uint16Array | Float16s
@@ -29,26 +29,26 @@ export type ArrayOf<T extends ElementType> = T extends 'f32' ? Float32Array
 /** The names of the element types. */
 export const elementTypes: readonly ElementType[];
 
-/** What is wrong with segment ids: the first number of a `status` is the sum of these. */
+/** Errors of segment ids: the first number of a `status` is the sum of these. */
 export const segmentStatus: { readonly unsorted: 1; readonly negative: 2; readonly offsetTooLarge: 4 };
 
 /** An error of wgmax. */
 export class WgmaxError extends Error {
     /**
-     * What is wrong: the variant of `wgmax::Error`, such as `DeviceLost` or `BadAttribute`; or `Freed` for
-     * what was freed, `BadShape`, `NotATensor`, `BadPicture`, `SegmentOutOfRange`, `Panic`.
+     * The variant of `wgmax::Error`, such as `DeviceLost` or `BadAttribute`; or `Freed` for use after `free`,
+     * `BadShape`, `NotATensor`, `BadPicture`, `SegmentOutOfRange`, `Panic`.
      */
     readonly code: string;
 }
 
 export interface OpenOptions {
-    /** Which GPU, where there are two. */
+    /** Which GPU, if there are two. */
     powerPreference?: 'low-power' | 'high-performance';
-    /** Asks for the feature `timestamp-query`, for the page's own use. */
+    /** Requests the feature `timestamp-query`, for the page's own use. */
     timestamps?: boolean;
     /** A `GPU` instead of `navigator.gpu`, such as Dawn's in Node. */
     gpu?: GPU;
-    /** A device of the page's own. Its limits count. */
+    /** The page's own device, whose limits apply. */
     device?: GPUDevice;
     /** Loads the WebAssembly that has the CPU too. */
     cpu?: boolean;
@@ -71,7 +71,7 @@ export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Mo
 export function open(name?: 'auto' | 'gpu' | 'cpu', options?: OpenOptions): Promise<Device>;
 
 export interface DeviceInfo {
-    /** Vendor, architecture and description, as far as the browser tells them. */
+    /** Vendor, architecture and description, as far as the browser reveals them. */
     name: string;
     backend: 'webgpu' | 'cpu';
     /** `software` is a GPU API on the CPU; `host` is the CPU. */
@@ -88,18 +88,18 @@ export interface DeviceInfo {
     };
 }
 
-/** What a NaN does: it is the maximum, or it is skipped. */
+/** The effect of a NaN: it is the maximum, or it is skipped. */
 export type Nan = 'propagate' | 'ignore';
 /** `maximum` by default. */
 export type Extremum = 'maximum' | 'minimum';
-/** What the maximum of nothing is: minus infinity, or the lowest finite value. They differ for floats alone. */
+/** The maximum of an empty set: minus infinity, or the lowest finite value. They differ only for floats. */
 export type EmptySet = 'negativeInfinity' | 'lowest';
 /**
  * Whether the positions of the maxima are a second result.
  *
- * With positions, 0 and -0 are equal, and a maximum is the element at its position: of [-0, 0] it is -0.
- * Without them it is 0, because 0 is above -0. So this may change the sign of a maximum that is zero,
- * and of a minimum; nothing else.
+ * With positions, 0 and -0 are equal, and a maximum is the element at its position: for [-0, 0] it is -0.
+ * Without them it is 0, because 0 is above -0. So this may change the sign of a maximum or minimum that
+ * is zero, and nothing else.
  */
 type Indices<T> = boolean | T;
 type Integers = readonly number[] | readonly bigint[] | Int32Array | BigInt64Array;
@@ -107,7 +107,7 @@ type Integers = readonly number[] | readonly bigint[] | Int32Array | BigInt64Arr
 export interface ReduceMax {
     /** The axes; a negative one counts from the back. All of them by default, and none if the list is empty. */
     axes?: Integers;
-    /** Whether reduced axes stay, as sizes of 1. `false` by default. */
+    /** Whether reduced axes are kept, with size 1. `false` by default. */
     keepDims?: boolean;
     extremum?: Extremum;
     /** `propagate` by default. */
@@ -115,22 +115,22 @@ export interface ReduceMax {
     /** `negativeInfinity` by default. */
     emptySet?: EmptySet;
     /**
-     * Whether the positions of the maxima within the reduced axes are wanted: `i64`, of equal elements the
+     * Whether to return the positions of the maxima within the reduced axes: `i64`, of equal elements the
      * first. The sign of a zero may change: see {@link Indices}.
      */
     indices?: Indices<{ type?: 'i32' | 'i64'; last?: boolean }>;
 }
 
-/** Where a maximum is. */
+/** The position of a maximum. */
 export interface ArgMax extends Omit<ReduceMax, 'indices'> {
     /** `i64` by default. */
     type?: 'i32' | 'i64';
-    /** Of equal elements the last one, instead of the first. */
+    /** Selects the last of equal elements instead of the first. */
     last?: boolean;
 }
 
 export interface MaxPool {
-    /** The size of the windows along each spatial axis; one number, here and below, is that of all. */
+    /** The size of the windows along each spatial axis. Here and below, one number stands for all axes. */
     kernel: number | bigint | Integers;
     /** 1 by default. */
     strides?: number | bigint | Integers;
@@ -138,7 +138,7 @@ export interface MaxPool {
     dilations?: number | bigint | Integers;
     /** Positions before each spatial axis and then after each; none by default. */
     padding?: 'valid' | 'sameUpper' | 'sameLower' | number | bigint | Integers;
-    /** What becomes of a partial last window. `floor` by default. */
+    /** How a partial last window is handled. `floor` by default. */
     rounding?: 'floor' | 'ceil' | 'ceilTorch';
     /** [batch, channels, spatial...] by default, or channels last. */
     layout?: 'ncx' | 'nxc';
@@ -146,21 +146,21 @@ export interface MaxPool {
     nan?: Nan;
     emptyWindow?: EmptySet;
     /**
-     * Whether the positions of the maxima are wanted: `i64`, in row-major order of the whole tensor, of equal
+     * Whether to return the positions of the maxima: `i64`, in row-major order of the whole tensor, of equal
      * elements the first. The sign of a zero may change: see {@link Indices}.
      */
     indices?: Indices<{ type?: 'i32' | 'i64'; order?: 'rowMajor' | 'columnMajor'; axis?: number }>;
 }
 
 export interface SegmentMax {
-    /** What the ids are: ascending, in any order, or the offsets of CSR. `sorted` by default. */
+    /** Ascending ids, ids in any order, or the offsets of CSR. `sorted` by default. */
     segments?: 'sorted' | 'unsorted' | 'offsets';
     /** Needed for ids on the device; otherwise the largest id plus 1. */
     numSegments?: number | bigint;
     /**
-     * What an id is that is not below `numSegments`: an error, `SegmentOutOfRange`, or for `drop` that of a
-     * row that belongs to no segment. `error` by default. A negative id is an error where ids are sorted;
-     * in any order its row belongs to no segment.
+     * How an id that is not below `numSegments` is handled: it is an error, `SegmentOutOfRange`, the default,
+     * or with `drop` its row belongs to no segment. A negative id is an error if ids are sorted; in any order
+     * its row belongs to no segment.
      */
     outOfRange?: 'error' | 'drop';
     /** `zero` by default. */
@@ -168,29 +168,29 @@ export interface SegmentMax {
     extremum?: Extremum;
     nan?: Nan;
     /**
-     * Whether the rows of the maxima are wanted: `i64` or of this type, of equal elements the first. The sign
-     * of a zero may change: see {@link Indices}.
+     * Whether to return the rows of the maxima: `i64` or this type, of equal elements the first. The sign of a
+     * zero may change: see {@link Indices}.
      */
     indices?: Indices<{ type?: 'i32' | 'i64' }>;
     /**
-     * Whether two `u32` are wanted: what is wrong with the ids (the sum of {@link segmentStatus}: they
-     * do not ascend, one is negative, an offset is too large), and how many rows belong to no segment. Ids on the device are
-     * not checked then, and nothing waits for them.
+     * Whether to return two `u32`: the errors of the ids (the sum of {@link segmentStatus}: they do not ascend,
+     * one is negative, an offset is too large), and how many rows belong to no segment. Then ids on the device
+     * are not checked, and nothing waits for them.
      */
     status?: boolean;
 }
 
-/** The attributes of an operator's gradient. With the `shape` of the data its input are indices. */
+/** The attributes of an operator's gradient. With the `shape` of the data its first input is indices. */
 export type Gradient<Attributes> = Attributes & { shape?: readonly number[] };
 
-/** A node of a specification. Attributes have the names and the defaults that they have there. */
+/** A node of a specification, which defines the names and the defaults of attributes. */
 export interface Node {
     dialect: 'onnx' | 'onednn' | 'openvino' | 'webnn';
     operator: string;
     /** The opset, or OpenVINO's version of the operator. */
     version?: number;
     attributes?: Record<string, unknown>;
-    /** The number of outputs that are wanted, 1 by default. */
+    /** The number of requested outputs, 1 by default. */
     outputs?: number;
 }
 
@@ -211,10 +211,10 @@ export class Device {
     readonly info: DeviceInfo;
     readonly gpu: GPUDevice | undefined;
     readonly isCpu: boolean;
-    /** Settled when the device is lost. That of the CPU never is. */
+    /** Settled when the device is lost; on the CPU never. */
     readonly lost: Promise<{ readonly reason: string; readonly message: string }>;
     /**
-     * A copy of elements on the device. Bytes of a typed array go to a GPU from where they are.
+     * A copy of elements on the device. A typed array is copied directly to a GPU.
      * @throws WgmaxError `OutOfMemory`, `OverLimit`, `WrongByteLength`, `WrongElementType`, `BadShape`, ...
      */
     tensor<T extends ElementType>(type: T, shape: readonly number[], array: Elements): Promise<Tensor<T>>;
@@ -231,26 +231,26 @@ export class Device {
     minPool<T extends ElementType>(input: Tensor<T>, attributes: MaxPool): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'> }>;
     segmentMin<T extends ElementType>(input: Tensor<T>, ids: Tensor | ArrayBufferView | Iterable<number>, attributes?: SegmentMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
     /**
-     * Ids in an array are counted, and checked before anything runs. Those of a tensor are checked where they
-     * are, and the promise waits for that; with `status` they are not.
+     * Ids in an array are counted, and checked before anything runs. Ids in a tensor are checked on its device,
+     * and the promise waits for that; with `status` they are not checked.
      */
     segmentMax<T extends ElementType>(input: Tensor<T>, ids: Tensor | ArrayBufferView | Iterable<number>, attributes?: SegmentMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
     /**
      * The gradient of the data, from the data and the gradient of the maxima, both of `f32`, `f64`, `f16` or
-     * `bf16`; or, with the `shape` of the data, from the indices that the operator gave.
+     * `bf16`; or, with the `shape` of the data, from the indices that the operator returned.
      */
     reduceMaxBackward<T extends ElementType>(input: Tensor, gradient: Tensor<T>, attributes?: Gradient<ReduceMax>): Promise<Tensor<T>>;
     reduceMinBackward<T extends ElementType>(input: Tensor, gradient: Tensor<T>, attributes?: Gradient<ReduceMax>): Promise<Tensor<T>>;
     maxPoolBackward<T extends ElementType>(input: Tensor, gradient: Tensor<T>, attributes: Gradient<MaxPool>): Promise<Tensor<T>>;
     minPoolBackward<T extends ElementType>(input: Tensor, gradient: Tensor<T>, attributes: Gradient<MaxPool>): Promise<Tensor<T>>;
-    /** Ids in an array are checked, those of a tensor are not. There are none if the input are indices. */
+    /** Ids in an array are checked, ids in a tensor are not. `undefined` if the input is indices. */
     segmentMaxBackward<T extends ElementType>(input: Tensor, ids: Tensor | ArrayBufferView | Iterable<number> | undefined, gradient: Tensor<T>, attributes?: Gradient<SegmentMax>): Promise<Tensor<T>>;
     segmentMinBackward<T extends ElementType>(input: Tensor, ids: Tensor | ArrayBufferView | Iterable<number> | undefined, gradient: Tensor<T>, attributes?: Gradient<SegmentMax>): Promise<Tensor<T>>;
-    /** Each value at the place that its index names in a tensor of this shape, and zeros elsewhere. */
+    /** Stores each value at the element that its index names in a tensor of this shape, and zeros elsewhere. */
     maxUnpool<T extends ElementType>(values: Tensor<T>, indices: Tensor<'i32' | 'i64'>, shape: readonly number[], attributes?: { indicesWithin?: readonly number[] }): Promise<Tensor<T>>;
     /** A node of ONNX, oneDNN Graph or OpenVINO: its results. */
     node(node: Node, inputs: readonly [Tensor, ...(Tensor | HostTensor | undefined)[]]): Promise<Tensor[]>;
-    /** Compiles an operator for tensors that are as these. Only a GPU prepares. Segment ids are not checked. */
+    /** Compiles an operator for tensors like these, on a GPU only. Segment ids are not checked. */
     prepare(operator: 'reduceMax' | 'reduceMin', attributes: ReduceMax | undefined, inputs: readonly [Tensor], results: readonly Tensor[]): Promise<Prepared>;
     prepare(operator: 'argMax' | 'argMin', attributes: ArgMax | undefined, inputs: readonly [Tensor], results: readonly Tensor[]): Promise<Prepared>;
     prepare(operator: 'maxPool' | 'minPool', attributes: MaxPool, inputs: readonly [Tensor], results: readonly Tensor[]): Promise<Prepared>;
@@ -262,13 +262,13 @@ export class Device {
     /** Waits for all submitted work. */
     wait(): Promise<void>;
     /**
-     * The pixels of a picture as `u8` [rows, columns, 4]: the bytes that a 2-D canvas gives, the same on every
-     * device. `into` is the tensor of an earlier call with a picture of this size; a GPU fills it again.
+     * The pixels of a picture as `u8` [rows, columns, 4]: the bytes of a 2-D canvas, the same on every device.
+     * `into` is the tensor of an earlier call with a picture of this size; a GPU reuses it.
      */
     pixels(source: CanvasImageSource | ImageData, into?: Tensor): Promise<Tensor<'u8'>>;
     /** Draws `u8` [rows, columns, 1, 3 or 4]. */
     draw(tensor: Tensor<'u8'>, canvas: HTMLCanvasElement | OffscreenCanvas): Promise<void>;
-    /** Lets go of the device. Its tensors keep what they need of it, and what has begun goes on. */
+    /** Releases the device. Its tensors stay usable, and work that has begun continues. */
     free(): void;
     readonly isFreed: boolean;
 }
@@ -279,11 +279,11 @@ export class Tensor<T extends ElementType = ElementType> {
     readonly type: T;
     readonly shape: number[];
     readonly size: number;
-    /** Where the elements are in the memory, in elements. */
+    /** The offset of the first element in the memory, in elements. */
     readonly offset: number;
     readonly pitches: number[];
     readonly buffer: GPUBuffer | undefined;
-    /** The elements, one after the other. */
+    /** The elements in row-major order. */
     data(): Promise<ArrayOf<T>>;
     /** The elements as numbers. */
     numbers(): Promise<number[]>;
@@ -294,12 +294,12 @@ export class Tensor<T extends ElementType = ElementType> {
     permute(axes: readonly number[]): Tensor<T>;
     /** A new axis before `axis`, along which the elements are repeated. */
     broadcast(axis: number, size: number): Tensor<T>;
-    /** One size may be -1: it is what the others leave. */
+    /** One size may be -1: it is computed from the others. */
     reshape(shape: readonly number[]): Tensor<T>;
     view(at: { shape: readonly number[]; offset?: number; pitches: readonly number[] }): Tensor<T>;
-    /** Frees the memory now, which views share. */
+    /** Frees the memory now, also that of views of it. */
     destroy(): void;
-    /** Lets go of the tensor: any further use is an error, `Freed`, but freeing it again. What has begun goes on. */
+    /** Releases the tensor: any later use but `free` is an error, `Freed`. Work that has begun continues. */
     free(): void;
     readonly isFreed: boolean;
 }

@@ -93,7 +93,7 @@ function elements(module, type, value) {
     }
     if (type[0] === 'f') return Own.from(list, Number);
     const made = Own.from(list, Own === BigInt64Array || Own === BigUint64Array ? bigInt : Number);
-    // An array of integers takes any number, and changes it.
+    // An integer array converts any number without an error.
     refuse(type, list, (element, i) => made[i] != element);
     return made;
 }
@@ -231,7 +231,7 @@ export class Device extends Held {
         arrayOf(type);
         const [own, array] = flattened(given.at(-1));
         const [shape] = given.length > 1 ? given : [own];
-        // Lists in a list have the shape that is given.
+        // Nested lists must have the given shape.
         if (own?.length > 1 && String(own) !== String(shape)) throw new WgmaxError('BadShape', `the lists have the shape [${own}], not [${shape}]`);
         return this.#tensor(await this.#upload(raw, host(this.#module, type, shape, array)));
     }
@@ -285,14 +285,14 @@ export class Device extends Held {
             throw new WgmaxError('BadAttribute', `attribute outOfRange must be "error" or "drop", but is ${String(outOfRange)}`);
         }
         const { segments, numSegments, status: wanted } = others;
-        // Rows outside of all offsets are no mistake.
+        // Rows outside of all offsets are not errors.
         const drops = outOfRange === 'drop' || segments === 'offsets';
         const make = (attributes) => checked(() => this.#module.Operator.make('segmentMax', attributes));
         if (!(ids instanceof Tensor)) {
             const [values, ...more] = await this.#runWithIds(make(others), input, ids, drops ? undefined : numSegments);
             return { values, status: wanted ? more.pop() : undefined, indices: more[0] };
         }
-        // A status counts negative ids with those that are too large, which ids in any order may be.
+        // A status counts negative ids and too large ones together. In any order, negative ids are allowed.
         const isUnsorted = segments === 'unsorted';
         const asks = !wanted && !isUnsorted;
         const [results, largest] = await Promise.all([
@@ -454,7 +454,7 @@ export class Device extends Held {
     /** What is below a tensor of this device. */
     #below(tensor) {
         if (!(tensor instanceof Tensor)) throw new WgmaxError('NotATensor', 'operators take tensors, which `device.tensor` makes');
-        // Tensors of the other WebAssembly are not known here.
+        // This WebAssembly does not know the tensors of the other one.
         if (tensor.module !== this.#module) throw new WgmaxError('WrongDevice', `the tensor is not on ${this.info.name}`);
         return tensor.raw;
     }

@@ -1,4 +1,4 @@
-// What the pages have in common.
+// Code that the pages share.
 
 export const $ = (id) => document.getElementById(id);
 

@@ -94,7 +94,7 @@ async function tfjs() {
             const x = op === 'maxPool' ? tf.transpose(tf.tensor(input, shape), [0, 2, 3, 1]) : tf.tensor(input, shape);
             const run = async () => {
                 const y = op === 'maxPool' ? tf.maxPool(x, kernel, strides, 'valid') : tf.max(x, axes);
-                // Nothing else waits for it: with the copy to the host.
+                // Only the copy to the host waits for the result, so it is timed too.
                 await y.data();
                 y.dispose();
             };

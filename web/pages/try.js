@@ -76,7 +76,7 @@ function chosen() {
 /** The pooled picture of a device, and the milliseconds of the pooling alone. */
 async function pool(device, pixels, { operator, attributes }) {
     const input = pixels.broadcast(0, 1);
-    // What is compiled for the first time is not timed.
+    // The first run, which compiles, is not timed.
     const key = JSON.stringify([pixels.shape, operator, attributes]);
     if (!device.isCpu && key !== compiled) {
         const { values } = await device[operator](input, attributes);
@@ -93,7 +93,7 @@ async function pool(device, pixels, { operator, attributes }) {
 }
 
 async function update() {
-    // Both devices get what is read here, and the verdict is about that: the page changes meanwhile.
+    // Both devices get the values that are read here: the page may change meanwhile.
     const choice = chosen();
     const number = pictures;
     const { width, height } = source;
@@ -116,7 +116,7 @@ async function update() {
             shown.set([255, 0, 0, 255], i);
         }
     }
-    // The next run shows the picture that came meanwhile.
+    // The next run shows the picture that arrived meanwhile.
     if (number === pictures) {
         $('source-size').textContent = `${width} x ${height}`;
         if (found) {

@@ -1,4 +1,4 @@
-// The cases, one after the other, so that the page stays awake.
+// Runs the cases one after the other, so that the page stays responsive.
 import { open } from './pkg/wgmax.js';
 import { Verification } from './pkg/verify.js';
 
@@ -31,7 +31,7 @@ async function run({ seed, cases }) {
             seconds: verification.seconds,
             finding: finding?.case === outcome.index ? finding : undefined,
         });
-        // Between cases the messages of the page are read.
+        // Messages of the page are read between cases.
         await new Promise((done) => setTimeout(done));
     }
     const cutOff = verification.cases < cases && !verification.givenUp;

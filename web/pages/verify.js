@@ -146,7 +146,7 @@ $('save').onclick = () => {
 
 drawGrid();
 showFacts({ name: navigator.gpu ? 'not opened yet' : 'no WebGPU', kind: '-', limits: { maxBindingSize: 0, maxBufferSize: 0, workgroupSize: 0 } });
-// For tests: what the page has, and a way to lose the device.
+// For tests: the state of the page, and a way to lose the device.
 window.wgmaxVerify = { certificate: () => certificate, destroy: () => worker.postMessage({ destroy: true }) };
 const query = new URLSearchParams(location.search);
 for (const key of ['seed', 'cases']) if (query.has(key)) $(key).value = query.get(key);

@@ -46,15 +46,15 @@ pub struct Operator(pub(crate) wgmax::operator::Operator);
 
 #[wasm_bindgen]
 impl Operator {
-    /// The operator of a name, such as `"maxPool"`, or its gradient, such as `"maxPoolBackward"`, with
-    /// the attributes of an object. Those of a gradient may have the `shape` of the data: then its first
-    /// input are indices.
+    /// The operator with a name, such as `"maxPool"`, or its gradient, such as `"maxPoolBackward"`, with
+    /// the attributes of an object. A gradient may have the `shape` of the data: then its first input is
+    /// indices.
     pub fn make(name: &str, attributes: JsValue) -> Result<Operator> {
         make(name, attributes).map(Self).map_err(js)
     }
 
     /// The operator of a node of ONNX, oneDNN Graph, OpenVINO or WebNN. `others` are the inputs after the
-    /// data, as [`HostTensor`]s; one that is absent is `undefined`. Ids and indices are checked.
+    /// data, as [`HostTensor`]s; absent ones are `undefined`. Ids and indices are checked.
     pub fn node(node: JsValue, data: &Tensor, others: Vec<JsValue>) -> Result<Operator> {
         let others: Vec<Option<wgmax::Tensor>> =
             others.iter().map(HostTensor::of).collect::<Result<_>>()?;
@@ -76,7 +76,7 @@ impl Operator {
         self.0.input_count()
     }
 
-    /// The operator for segment ids on the host: they are checked, and counted.
+    /// The operator for segment ids on the host. They are checked, and counted.
     pub fn checked(&self, data: &Tensor, ids: JsValue) -> Result<Operator> {
         match (&self.0, HostTensor::of(&ids)?) {
             (wgmax::operator::Operator::SegmentMax(op), Some(ids)) => {
@@ -137,7 +137,7 @@ fn reduce_max(mut fields: Fields) -> Made<ReduceMax> {
     Ok(op)
 }
 
-/// `indices`: `true`, `false`, or an object with `type` and what else there is to `read`.
+/// `indices`: `true`, `false`, or an object with `type` and the fields that `read` reads.
 fn read_indices(
     fields: &mut Fields,
     read: impl FnOnce(&mut Fields, &mut Indices) -> Made<()>,
@@ -186,8 +186,8 @@ fn max_pool(mut fields: Fields) -> Made<MaxPool> {
     Ok(op)
 }
 
-/// `"valid"`, `"sameUpper"`, `"sameLower"`, or the positions before and after each spatial axis,
-/// all of those before first.
+/// `"valid"`, `"sameUpper"`, `"sameLower"`, or the positions before all spatial axes and then those after
+/// them.
 fn read_padding(value: &JsValue) -> Made<Padding> {
     let expected = "\"valid\", \"sameUpper\", \"sameLower\", or begins and then ends";
     match value.as_string().as_deref() {
@@ -212,7 +212,7 @@ fn segment_max(mut fields: Fields) -> Made<SegmentMax> {
     op.empty_segment = fields.choice("emptySegment", &EMPTY_SEGMENT, op.empty_segment)?;
     op.extremum = fields.choice("extremum", &EXTREMUM, op.extremum)?;
     op.nan = fields.choice("nan", &NAN, op.nan)?;
-    // Rows count in one way, whatever the order and axis.
+    // Rows are numbered in one way, whatever the order and axis.
     op.indices = read_indices(&mut fields, |fields, _| {
         fields.choice("order", &ORDER, Numbering::Natural)?;
         fields.integer("axis").map(drop)

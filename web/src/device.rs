@@ -30,7 +30,7 @@ impl Device {
     /// A promise of the browser's GPU. `power` is a `GPUPowerPreference` or empty.
     ///
     /// `navigator.gpu` is read before this returns. With `own` the adapter's device is the page's
-    /// own, and keeps the limits that it has.
+    /// own, and keeps its limits.
     pub fn open(power: &str, timestamps: bool, own: bool) -> Promise {
         let power = match power {
             "low-power" => wgpu::PowerPreference::LowPower,
@@ -45,7 +45,7 @@ impl Device {
         })
     }
 
-    /// What the device is: `name`, `backend`, `kind`, and its `limits`.
+    /// The description of the device: `name`, `backend`, `kind`, and its `limits`.
     #[wasm_bindgen(getter)]
     pub fn info(&self) -> JsValue {
         let info = self.inner.info();
@@ -77,14 +77,14 @@ impl Device {
         device.map_or(JsValue::UNDEFINED, |device| AsRef::<JsValue>::as_ref(device).clone())
     }
 
-    /// The same device, which is freed by itself.
+    /// The same device, which is freed independently.
     pub fn share(&self) -> Device {
         Self { inner: self.inner.clone() }
     }
 
-    /// A promise of a tensor: of bytes, or of zeros where there are none. On a GPU `write` gets the
-    /// `GPUBuffer` before this returns, and copies the bytes itself: they need no place in the memory
-    /// of the WebAssembly, which never shrinks.
+    /// A promise of a tensor with these bytes, or with zeros. On a GPU `write` gets the `GPUBuffer`
+    /// before this returns, and copies the bytes itself: they take no memory of the WebAssembly,
+    /// which never shrinks.
     pub fn tensor(
         &self,
         element_type: &str,
@@ -107,7 +107,7 @@ impl Device {
         })
     }
 
-    /// A promise of an operator's results, which stay on the device.
+    /// A promise of an operator's results. They stay on the device.
     pub fn run(&self, operator: &Operator, inputs: &Tensors) -> Promise {
         let (device, operator, inputs) = (self.inner.clone(), operator.0.clone(), inputs.0.clone());
         future_to_promise(async move {
@@ -126,7 +126,7 @@ impl Device {
         })
     }
 
-    /// The codes of the errors that blocking forms give on this device; empty where one gave none.
+    /// The codes of the errors that blocking functions return on this device; empty if there is none.
     #[cfg(feature = "cpu")]
     pub fn blocking(&self, data: &Tensor) -> JsValue {
         fn code<T>(result: wgmax::Result<T>) -> JsValue {

@@ -1,10 +1,10 @@
-//! Errors as JavaScript has them.
+//! Errors as JavaScript objects.
 
 use js_sys::{Function, Reflect};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// The result of what JavaScript calls.
+/// The result of functions that JavaScript calls.
 pub type Result<T, E = JsValue> = std::result::Result<T, E>;
 
 /// An `Error` whose `code` is the name of the variant, and whose `name` is `WgmaxError`.
@@ -18,13 +18,13 @@ pub fn js(error: wgmax::Error) -> JsValue {
 pub fn coded(code: &str, message: &str) -> JsValue {
     let object = js_sys::Error::new(message);
     object.set_name("WgmaxError");
-    // It cannot fail on an object that was just made.
+    // It cannot fail on a new object.
     let _ = Reflect::set(&object, &"code".into(), &code.into());
     object.into()
 }
 
-/// Has a function called with the message of a panic. After one, promises of this WebAssembly are
-/// never settled: the function is to reject them.
+/// Calls a function with the message of a panic. After a panic, promises of this WebAssembly are
+/// never settled, so the function must reject them.
 #[wasm_bindgen(js_name = onPanic)]
 pub fn on_panic(function: Function) {
     // A hook must be `Sync`; there is one thread.
@@ -36,7 +36,7 @@ pub fn on_panic(function: Function) {
     }));
 }
 
-/// A promise that a panic ends, for tests.
+/// A promise that ends with a panic, for tests.
 #[cfg(feature = "verify")]
 #[wasm_bindgen(js_name = panicLater)]
 pub fn panic_later() -> js_sys::Promise {

@@ -47,8 +47,8 @@ impl HostTensor {
         Uint8Array::from(self.0.bytes())
     }
 
-    /// How two tensors differ: `total`, `differing`, the `first` elements that do, and all of it as
-    /// `text`. By `values` two NaNs are equal, and the two zeros; otherwise bits count.
+    /// The comparison of two tensors: `total`, `differing`, the `first` elements that differ, and all
+    /// of it as `text`. With `values` all NaNs are equal, and both zeros; otherwise bits are compared.
     pub fn compare(&self, other: &HostTensor, values: bool) -> Result<JsValue> {
         let compare = if values { wgmax::compare_values } else { wgmax::compare };
         let found = compare(&self.0, &other.0).map_err(js)?;
@@ -57,7 +57,7 @@ impl HostTensor {
 }
 
 impl HostTensor {
-    /// The tensor of a JavaScript object; `None` of `undefined`.
+    /// The tensor of a JavaScript object; `None` for `undefined`.
     pub fn of(value: &JsValue) -> Result<Option<wgmax::Tensor>> {
         if value.is_undefined() || value.is_null() {
             return Ok(None);
@@ -70,7 +70,7 @@ impl HostTensor {
     }
 }
 
-/// A comparison as JavaScript has it.
+/// A comparison as a JavaScript object.
 pub fn comparison(found: &wgmax::Comparison) -> JsValue {
     let first = found.first.iter().map(|m| {
         object([
@@ -91,17 +91,17 @@ pub fn comparison(found: &wgmax::Comparison) -> JsValue {
     ])
 }
 
-/// The type and shape of a tensor, which has the bytes, if they are given.
+/// The type and shape of a tensor, checked against the number of its bytes, if given.
 pub fn desc(element_type: &str, shape: &JsValue, bytes: Option<&Uint8Array>) -> Result<TensorDesc> {
     let element_type: ElementType = element_type.parse().map_err(js)?;
     let shape = sizes(shape)?;
     let desc = TensorDesc::new(element_type, shape.clone()).map_err(|error| {
         let bytes = shape.iter().fold(element_type.size() as f64, |bytes, &n| bytes * n as f64);
-        // Where addresses have 64 bits there is one for each of so many bytes: it is memory that lacks.
+        // With 64-bit addresses such a size would be addressable: so the error is exhausted memory.
         let is_memory = matches!(error, Error::ShapeOverflow { .. }) && bytes < MAX_SAFE_INTEGER;
         js(if is_memory { out_of_memory(bytes) } else { error })
     })?;
-    // js-sys has a length in 32 bits.
+    // Lengths in js-sys have 32 bits.
     let actual = bytes.map(|bytes| Reflect::get(bytes, &"length".into())).transpose()?;
     match actual.and_then(|actual| actual.as_f64()) {
         Some(actual) if actual != desc.byte_len() as f64 => Err(js(Error::WrongByteLength {
@@ -118,7 +118,7 @@ fn out_of_memory(bytes: f64) -> Error {
     Error::OutOfMemory { device: "the CPU".into(), what: format!("a tensor of {bytes} bytes") }
 }
 
-/// Sizes as Rust has them.
+/// Sizes from JavaScript.
 pub fn sizes(shape: &JsValue) -> Result<Vec<usize>> {
     let sizes = integers(shape)
         .and_then(|sizes| sizes.into_iter().map(|size| size.try_into().ok()).collect());
@@ -128,12 +128,12 @@ pub fn sizes(shape: &JsValue) -> Result<Vec<usize>> {
     })
 }
 
-/// Sizes as JavaScript has them. No tensor in 32 bits of memory has larger ones.
+/// Sizes for JavaScript. A tensor in a 32-bit memory has no larger ones.
 pub fn numbers(shape: &[usize]) -> Vec<u32> {
     shape.iter().map(|&size| size as u32).collect()
 }
 
-/// The bits of numbers as elements of `f16` or `bf16`, rounded to the nearest.
+/// The bits of numbers as elements of `f16` or `bf16`, rounded to the nearest one.
 #[wasm_bindgen(js_name = halfBits)]
 pub fn half_bits(element_type: &str, numbers: &[f64]) -> Result<Vec<u16>> {
     let bits: fn(f64) -> u16 = match element_type {
@@ -144,7 +144,7 @@ pub fn half_bits(element_type: &str, numbers: &[f64]) -> Result<Vec<u16>> {
     Ok(numbers.iter().map(|&number| bits(number)).collect())
 }
 
-/// The numbers that bits of `f16` or `bf16` stand for.
+/// The numbers of `f16` or `bf16` with these bits.
 #[wasm_bindgen(js_name = halfNumbers)]
 pub fn half_numbers(element_type: &str, bits: &[u16]) -> Result<Vec<f32>> {
     let number: fn(u16) -> f32 = match element_type {

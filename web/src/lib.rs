@@ -1,4 +1,4 @@
-//! The WebAssembly below the npm package `wgmax`. `js/wgmax.js` is what its users see.
+//! The WebAssembly of the npm package `wgmax`. Its users see `js/wgmax.js`.
 
 #![cfg(target_family = "wasm")]
 #![deny(missing_docs)]

@@ -1,4 +1,4 @@
-//! Reading and making plain JavaScript objects.
+//! Reads and creates plain JavaScript objects.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -14,7 +14,7 @@ use wgmax::Error;
 pub fn object<const N: usize>(properties: [(&str, JsValue); N]) -> JsValue {
     let object = Object::new();
     for (key, value) in properties {
-        // It cannot fail on an object that was just made.
+        // It cannot fail on a new object.
         let _ = Reflect::set(&object, &key.into(), &value);
     }
     object.into()
@@ -25,7 +25,8 @@ pub fn array(values: impl IntoIterator<Item = impl Into<JsValue>>) -> JsValue {
     values.into_iter().map(Into::into).collect::<Array>().into()
 }
 
-/// A promise of what a future gives. Its first part runs now, before the page can change what it reads.
+/// A promise of a future's value. The future is first polled now, before the page can change its
+/// inputs.
 pub fn begun(future: impl Future<Output = Result<JsValue, JsValue>> + 'static) -> Promise {
     let mut future = Box::pin(future);
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -35,7 +36,7 @@ pub fn begun(future: impl Future<Output = Result<JsValue, JsValue>> + 'static) -
     }
 }
 
-/// The attributes of an operator: each is read once, and those that are not read are unknown.
+/// The attributes of an operator. Each is read once, and those that are not read are unknown.
 pub struct Fields {
     object: JsValue,
     operator: &'static str,
@@ -43,14 +44,14 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// The attributes of an object; none of `undefined` and `null`.
+    /// The attributes of an object; none for `undefined` and `null`.
     pub fn new(object: JsValue, operator: &'static str) -> Self {
         let keys = object.dyn_ref::<Object>().map(Object::keys).unwrap_or_default();
         let unread = keys.iter().filter_map(|key| key.as_string()).collect();
         Self { object, operator, unread }
     }
 
-    /// An attribute; `None` if it is not given, or `undefined`, or `null`.
+    /// An attribute; `None` if it is absent, `undefined` or `null`.
     pub fn take(&mut self, key: &str) -> Option<JsValue> {
         let at = self.unread.iter().position(|unread| unread == key)?;
         self.unread.swap_remove(at);
@@ -108,14 +109,14 @@ impl Fields {
     }
 }
 
-/// Names with what they stand for, and the list of them for errors.
+/// Names with their values, and the list of names for errors.
 pub struct Choices<T: 'static> {
     pub all: &'static [(&'static str, T)],
     pub expected: &'static str,
 }
 
 impl<T: Copy> Choices<T> {
-    /// What the value of an attribute names.
+    /// The value that an attribute names.
     pub fn named(&self, key: &'static str, value: &JsValue) -> Result<T, Error> {
         let name = value.as_string();
         let found = self.all.iter().find(|(choice, _)| Some(*choice) == name.as_deref());
@@ -160,7 +161,7 @@ pub fn text(value: &JsValue) -> String {
     json.or_else(|| string(value).ok()).unwrap_or_default()
 }
 
-/// The largest integer that a number tells from all others, and from all fractions.
+/// The largest integer up to which a number represents every integer exactly.
 pub const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 /// An integer of a number or a `BigInt`.
@@ -181,8 +182,8 @@ pub fn integers(value: &JsValue) -> Option<Vec<i64>> {
     iterator.map(|item| integer(&item.ok()?)).collect()
 }
 
-/// A number of an operator's attribute, which is `given` as this. Of those that are too small, the
-/// operator refuses 0, and this, in the same words, the negative ones.
+/// A number of an operator's attribute, which is `given` as this value. If it is too small, this
+/// refuses negative values, and the operator refuses 0 in the same words.
 pub fn unsigned(
     attribute: &'static str,
     least: &'static str,

@@ -1,4 +1,4 @@
-//! Prepared operators: compiled once, and run any number of times on tensors that are there.
+//! Prepared operators: compiled once, and run any number of times on existing tensors.
 
 use js_sys::Promise;
 use wasm_bindgen::JsValue;
@@ -12,7 +12,7 @@ use crate::error::{Result, js};
 use crate::object::{SIZE, number};
 use crate::tensor::Tensors;
 
-/// An operator that is planned and compiled for tensors that lie as some do.
+/// An operator that is planned and compiled for tensors with certain layouts.
 #[wasm_bindgen]
 pub struct Prepared {
     inner: wgmax::Prepared,
@@ -22,7 +22,7 @@ pub struct Prepared {
 
 #[wasm_bindgen]
 impl Prepared {
-    /// A promise of an operator that is prepared for inputs and results that lie as these.
+    /// A promise of an operator that is prepared for inputs and results with the layouts of these.
     pub fn prepare(
         device: &Device,
         operator: &Operator,

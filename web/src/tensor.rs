@@ -12,7 +12,7 @@ use crate::object::{INTEGER, LIST, SIZE, bad, integers, number};
 
 #[wasm_bindgen]
 extern "C" {
-    /// A function that takes the bytes of some memory, and the element of it that is the first one.
+    /// A function that gets the bytes of some memory, and the offset of the first element in it.
     pub type Reader;
     #[wasm_bindgen(method, catch, js_name = call)]
     fn read(this: &Reader, receiver: &JsValue, memory: &[u8], offset: f64) -> Result<()>;
@@ -52,7 +52,7 @@ impl Tensor {
         self.inner.view().offset()
     }
 
-    /// The distance from one element of each axis to the next, in elements.
+    /// The distance from one element to the next along each axis, in elements.
     #[wasm_bindgen(getter)]
     pub fn pitches(&self) -> Vec<i32> {
         self.inner.view().pitches().into_iter().map(|pitch| pitch as i32).collect()
@@ -64,16 +64,16 @@ impl Tensor {
         self.inner.buffer().map_or(JsValue::UNDEFINED, gpu_buffer)
     }
 
-    /// Frees the memory now, also that of the tensors that share it, and not when JavaScript gets
-    /// to it.
+    /// Frees the memory now, instead of when JavaScript collects garbage; also that of tensors that
+    /// share it.
     pub fn destroy(&self) {
         if let Some(buffer) = self.inner.buffer() {
             buffer.destroy();
         }
     }
 
-    /// A promise that `reader` was called with the bytes of the memory, where they lie, and with the
-    /// offset of the first element among them.
+    /// A promise that `reader` was called with the bytes of the memory, without a copy, and with the
+    /// offset of the first element in it.
     pub fn read(&self, reader: Reader) -> Promise {
         let tensor = self.inner.clone();
         future_to_promise(async move {
@@ -92,7 +92,7 @@ impl Tensor {
         })
     }
 
-    /// A view of the memory: elements of the same type that lie at `offset` by `pitches`.
+    /// A view of the memory: elements of the same type at `offset` and by `pitches`.
     pub fn view(&self, shape: &JsValue, offset: &JsValue, pitches: &JsValue) -> Result<Tensor> {
         let shape = sizes(shape)?;
         let made = || {
@@ -105,7 +105,7 @@ impl Tensor {
         self.viewed(made())
     }
 
-    /// The same elements in another shape, if they lie one after the other.
+    /// The same elements in another shape, if they are contiguous.
     pub fn reshape(&self, shape: &JsValue) -> Result<Tensor> {
         let (shape, view) = (sizes(shape)?, self.inner.view());
         let made = || {

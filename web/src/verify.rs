@@ -23,7 +23,7 @@ pub struct Sweep {
 
 struct Shared {
     subject: Subject,
-    /// What was found so far, and the same subject.
+    /// The findings so far, and the same subject.
     report: RefCell<Report>,
     stopped: Cell<bool>,
 }
@@ -34,7 +34,7 @@ impl Sweep {
     #[wasm_bindgen(constructor)]
     pub fn new(device: &Device, seed: f64) -> Sweep {
         let cpu = wgmax::Device::cpu();
-        // The command opens no device of a browser.
+        // The command does not open devices of a browser.
         let subject = || Subject { argument: None, ..Subject::new(device.inner.clone(), &cpu) };
         let choice = Choice { seed: seed as u64, ..Choice::default() };
         let report = Report {
@@ -56,8 +56,8 @@ impl Sweep {
     }
 
     /// A promise of the outcome of a case: its `operator`, `type` and `verdict`, which is `"same"`,
-    /// `"differs"` or `"failed"`; the `error` of one that failed, and whether it was the last; the
-    /// `finding` of one that differs and was examined, as JSON.
+    /// `"differs"` or `"failed"`; the `error` of a failed one, and whether it was the last; the
+    /// `finding`, as JSON, of a case that differs and was examined.
     pub fn step(&self, index: u32) -> Promise {
         let shared = self.shared.clone();
         future_to_promise(async move { Ok(shared.step(index.into()).await) })
@@ -68,7 +68,7 @@ impl Sweep {
         self.shared.stopped.set(true);
     }
 
-    /// The report as JSON, from the name of the browser, whether cases are left, and the time.
+    /// The report as JSON, with the name of the browser, whether cases are left, and the time.
     pub fn certificate(&self, browser: String, cut_off: bool, seconds: f64) -> String {
         let mut report = self.shared.report.borrow_mut();
         report.command = format!("the page \"Verify\" in {browser}");
@@ -81,8 +81,8 @@ impl Sweep {
 
 #[wasm_bindgen]
 impl Device {
-    /// The same device with a mistake: in the texts of its shaders one thing stands for another.
-    /// Tests see that it is found.
+    /// The same device with a fault: one part of its shaders' texts is replaced by another. Tests
+    /// check that it is detected.
     pub fn mistaken(&self, from: String, to: String) -> Device {
         let edit = move |_: &Shader, text: String| text.replace(&from, &to);
         Device { inner: self.inner.with_edited_shaders(edit) }
@@ -127,7 +127,7 @@ impl Shared {
         Ok(outcome.await)
     }
 
-    /// The last finding, if it is of this case, with the text of the shader that is to blame.
+    /// The last finding, if it belongs to this case, with the text of the shader that causes it.
     fn finding(&self, report: &Report, index: u64) -> JsValue {
         let last = report.sweep.scores[0].findings.last();
         let Some(finding) = last.filter(|finding| finding.index == index) else {

@@ -99,7 +99,7 @@ mod tests {
         }
     }
 
-    /// The bytes in the items are those of their tensors.
+    /// The bytes in the item list are those of the tensors.
     #[test]
     fn the_bytes_of_items_are_right() {
         let items = crate::bench::item::all().unwrap();

@@ -17,11 +17,11 @@ pub struct Item {
     pub dtype: String,
     pub shape: Vec<usize>,
     pub attrs: Attributes,
-    /// Whether the minimum is found.
+    /// Whether the minimum is computed.
     #[serde(default)]
     pub minimum: bool,
-    /// Whether the gradient of the data is found, from that of the maxima: from the data or, where
-    /// there are indices, from those.
+    /// Whether the gradient of the data is computed from that of the maxima: by the data or, if
+    /// there are indices, by those.
     #[serde(default)]
     pub gradient: bool,
     /// Bytes of the inputs, each read once.
@@ -71,7 +71,7 @@ pub enum SegmentSizes {
     Unordered,
 }
 
-/// Numbers, one for all where they are the same.
+/// Numbers; a single one stands for equal ones.
 fn list<T: PartialEq + ToString>(numbers: &[T]) -> String {
     match numbers {
         [first, rest @ ..] if rest.iter().all(|number| number == first) => first.to_string(),
@@ -98,7 +98,7 @@ impl Item {
         self.bytes_read + self.bytes_write
     }
 
-    /// What it is, for those who do not know its name.
+    /// A description, for readers who do not know its name.
     pub fn description(&self) -> String {
         let desc = format!("{} {} {:?}", self.operator().name(), self.dtype, self.shape);
         match &self.attrs {
@@ -154,7 +154,7 @@ impl Item {
         }
     }
 
-    /// The bytes that the plain pass writes: those of the results where they are many, but no more
+    /// The bytes that the plain pass writes: those of the results if they are many, but no more
     /// than it reads of the first input.
     pub fn plain_writes(&self) -> anyhow::Result<u64> {
         match self.op {
@@ -163,7 +163,7 @@ impl Item {
         }
     }
 
-    /// The pooling whose gradient is found, and whether from its indices.
+    /// The pooling whose gradient is computed, and whether from its indices.
     pub fn pool_of_gradient(&self) -> Option<(MaxPool, bool)> {
         match self.operator() {
             Operator::MaxPoolBackward(backward) => {
@@ -179,7 +179,7 @@ impl Item {
         if let Some((pool, from_indices)) = self.pool_of_gradient() {
             let results = pool.infer(&inputs[0])?;
             inputs.push(results[0].clone());
-            // Indices stand in place of the data.
+            // Indices replace the data.
             if from_indices {
                 inputs[0] = results.indices()?.clone();
             }

@@ -67,8 +67,8 @@ const MAX_COPIES: u64 = 64;
 #[derive(Default)]
 pub struct Measured {
     item: Times,
-    /// Times of the plain pass, which runs in turn with the item. On the CPU the first is the one
-    /// that it was chosen by.
+    /// Times of the plain pass, which runs in turn with the item. On the CPU the first time is the
+    /// one by which it was chosen.
     ceiling: Times,
     /// Bytes that the plain pass moves.
     ceiling_bytes: u64,
@@ -94,7 +94,7 @@ pub struct Bench {
     pub gpu: Option<Gpu>,
 }
 
-/// An item that is ready to be measured.
+/// An item, prepared for measurement.
 pub struct Prepared {
     plan: Plan,
     /// Copies of the inputs, which are used in turn.
@@ -204,8 +204,8 @@ pub fn measure(on: &On, items: Vec<Item>, budget: Budget) -> anyhow::Result<Repo
         output::note(row.line());
         report.rows.push(row);
     }
-    // Until here a signal is kept in mind, and from here on it ends the command. So the report and
-    // the exit status tell of the same signals.
+    // Until here a signal is noted, and from here on it ends the command. So the report and the
+    // exit status agree on signals.
     drop(polling);
     report.cut_off = interrupt::requested();
     Ok(report)

@@ -10,7 +10,7 @@ const RIGHT: f64 = 880.0;
 const WIDTH: f64 = 1050.0;
 const TOP: f64 = 112.0;
 const ROW: f64 = 30.0;
-/// Where the axis ends. An item may be faster than the plain pass, if it reads from a cache.
+/// The end of the axis. An item may be faster than the plain pass, if it reads from a cache.
 const END: f64 = 1.2;
 const STEP: f64 = 0.2;
 const INK: &str = "#282828";
@@ -70,7 +70,7 @@ fn bar(row: &Row, y: f64) -> Markup {
                         fill=(colour) fill-opacity=(opacity) {}
                 }
                 (note(&format!("{rate} of {ceiling}{}", row.mark()), 13.0, 12))
-                // A bar that the axis does not hold is cut, and says how long it is.
+                // A bar that is longer than the axis is cut, and labelled with its length.
                 @if best.max(median) > END {
                     path fill=(colour)
                         d=(format!("M{RIGHT} {}l9 {}l-9 {}z", y + 3.0, ROW / 2.0 - 3.0, ROW / 2.0 - 3.0)) {}
@@ -104,7 +104,8 @@ mod tests {
     use super::super::times::Times;
     use super::*;
 
-    /// The plot, and the table, of the first item with these seconds of it and of the plain pass.
+    /// The plot, and the table, of the first item, with these seconds for it and for the plain
+    /// pass.
     fn drawn(seconds: [f64; 3], ceiling: f64) -> (String, String) {
         let of = |seconds: &[f64]| {
             let mut times = Times::default();
@@ -130,12 +131,12 @@ mod tests {
             assert!(!text.contains("cut") && !text.contains("busy"), "{text}");
             assert!(text.contains("ReduceMax f32 [1024], axis 0"), "{text}");
         }
-        // Each line of the grid has its number, above the bars and below them.
+        // Each grid line has its number, above the bars and below them.
         for number in ["0 %", "20 %", "100 %", "120 %"] {
             assert_eq!(plot.matches(&format!(">{number}<")).count(), 2, "{number}: {plot}");
         }
         assert!(plot.contains("the medians of both, longer than wide where"), "{plot}");
-        // Twice as fast as the plain pass, and then in the median only.
+        // Twice as fast as the plain pass, then only in the median.
         assert!(drawn([1e-3, 1.1e-3, 1.2e-3], 2.2e-3).0.contains("cut: 220 % and 200 %"));
         let (plot, table) = drawn([1e-3, 2e-3, 3e-3], 0.9e-3);
         for text in [&plot, &table] {

@@ -18,7 +18,7 @@ pub struct Report {
     /// Seconds of an empty submit.
     fixed: f64,
     pub rows: Vec<Row>,
-    /// A signal came before all was measured.
+    /// A signal came before everything was measured.
     pub cut_off: bool,
 }
 
@@ -26,17 +26,17 @@ pub struct Report {
 pub struct Row {
     pub item: Item,
     pub result: Result<Measured, String>,
-    /// A signal came before it was measured for as long as it should be.
+    /// A signal came before the item was measured for long enough.
     pub cut_off: bool,
 }
 
 impl Row {
-    /// The fewest bytes of the item, per second.
+    /// The item's fewest bytes, per second.
     pub fn rate(&self, seconds: f64) -> f64 {
         self.item.bytes() as f64 / seconds
     }
 
-    /// The item's rate as a fraction of the ceiling: of the shortest times and of the medians.
+    /// The item's rate as a fraction of the ceiling: for the shortest times and for the medians.
     pub fn fractions(&self) -> Option<(f64, f64)> {
         let measured = self.result.as_ref().ok()?;
         let fraction =
@@ -61,7 +61,7 @@ impl Row {
         }
     }
 
-    /// What says that it is cut off, or that its times are far apart.
+    /// Remarks that it is cut off, or that its times vary.
     pub fn mark(&self) -> &'static str {
         match (self.cut_off, self.is_busy()) {
             (true, _) => ", cut off",
@@ -70,7 +70,7 @@ impl Row {
         }
     }
 
-    /// Whether other work seems to have taken its part of the machine.
+    /// Whether other work seems to have used the machine.
     pub fn is_busy(&self) -> bool {
         let far = |times: &Times| times.count() > 0 && times.median() > BUSY * times.min();
         self.result.as_ref().is_ok_and(|m| far(&m.item) || far(&m.ceiling))
@@ -148,7 +148,7 @@ impl Report {
         }
     }
 
-    /// Whether an item's times are far apart.
+    /// Whether an item's times vary.
     pub fn is_busy(&self) -> bool {
         self.rows.iter().any(Row::is_busy)
     }
@@ -204,7 +204,7 @@ ceiling: GB/s of the fastest of a few plain reads (MaxPool: reads and writes),
   in turn with the item
 fraction: GB/s as a fraction of the ceiling, of the minima and of the medians";
 
-/// A median that is so many times the shortest time tells of a machine that was busy.
+/// A median that exceeds the shortest time by this factor shows that the machine was busy.
 const BUSY: f64 = 1.5;
 pub const BUSY_LEGEND: &str = "\
 busy: a median is over 1.5 times the min, so other work disturbed the measuring";

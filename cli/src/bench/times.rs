@@ -43,14 +43,14 @@ impl Extend<f64> for Times {
 /// How long an item is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// The number of runs, if it is given.
+    /// The number of runs, if given.
     pub runs: Option<usize>,
     /// Otherwise the time.
     pub seconds: f64,
 }
 
 impl Budget {
-    /// With fewer runs a median means little.
+    /// With fewer runs a median has little meaning.
     const MIN_RUNS: usize = 9;
     const MAX_RUNS: usize = 2000;
 

@@ -8,8 +8,8 @@ pub const TEXT: usize = 5 * DOT;
 const DOT: usize = 3;
 const ADVANCE: usize = 5 * DOT;
 
-/// The characters that can be written, and of each five rows of four dots, the first in the highest
-/// bits.
+/// The characters that can be written. Each has five rows of four dots, the first row in the
+/// highest bits.
 const CHARACTERS: &str = "0123456789.AELNPQRTU";
 const GLYPHS: [u32; 20] = [
     0x69996, 0x26227, 0xe168f, 0xe161e, 0xaaf22, 0xf8e1e, 0x68e96, 0xf1244, 0x69696, 0x69716,
@@ -33,7 +33,8 @@ impl Canvas {
         Self { height, width, pixels: color.repeat(height * width) }
     }
 
-    /// Fills a rectangle, which is in the picture, with the colour for each part of its width.
+    /// Fills a rectangle, which is within the picture. `color` returns the colour for each part of
+    /// its width.
     pub fn fill(
         &mut self,
         (top, left): (usize, usize),

@@ -1,16 +1,17 @@
-//! A picture of where two tensors differ.
+//! A picture of the elements that differ in two tensors.
 
 use wgmax::{Result, Tensor};
 
 use super::canvas::{self, Canvas};
 
-/// Cells of the picture in a row, or rows of them, at most: then one that differs can be seen.
+/// Maximum cells of the picture in a row, or rows of them: then a single cell that differs is
+/// visible.
 const MAX_CELLS: usize = 384;
-/// Cells across a plane that is far longer than wide, if it has as many elements.
+/// Cells across a plane that is much longer than wide, if it has as many elements.
 const MIN_CELLS: usize = 16;
-/// Tensors of more planes than these have one, with the rows of all.
+/// Tensors of more planes than these are drawn as one plane, with the rows of all.
 const MAX_PLANES: usize = 1024;
-/// The longer side of pictures, about, and of a cell.
+/// The approximate longer side of pictures, and of a cell.
 const SIDE: usize = 3 * MAX_CELLS;
 const MAX_SCALE: usize = 64;
 /// Lines of more elements are broken.
@@ -66,19 +67,19 @@ impl Sheet {
         if planes > MAX_PLANES {
             (planes, rows) = (1, planes * rows);
         }
-        // About as many tiles across as make a square, of planes as they are drawn.
+        // About as many tiles across as make a square, measured in planes as they are drawn.
         let [tall, wide] = [rows, columns].map(|cells| cells.min(MAX_CELLS) as f64);
         let square = (planes as f64 * tall / wide.max(1.0)).sqrt().ceil() as usize;
-        // If the innermost of the other axes makes about such rows, a row is one of its lines.
+        // If the innermost of the other axes makes such rows, a row of tiles is one of its lines.
         let inner = shape.iter().rev().nth(2).copied().filter(|_| planes > 1).unwrap_or(1);
         let tiles = match (square / 2..=square * 2).contains(&inner) {
             true => inner,
             false => square.clamp(1, planes),
         };
-        // Each tile has a cell both ways.
+        // Each tile has a cell along both sides.
         let tiles = tiles.clamp(planes.div_ceil(MAX_CELLS), MAX_CELLS);
         let tiles_down = planes.div_ceil(tiles);
-        // Both sides are divided alike, but narrow planes keep some width.
+        // Both sides are divided by the same factor, but narrow planes keep some width.
         let most = [MAX_CELLS / tiles_down, MAX_CELLS / tiles].map(|cells| cells.max(1));
         let parts = [rows as f64 / most[0] as f64, columns as f64 / most[1] as f64];
         let factor = parts[0].max(parts[1]).max(1.0);
@@ -132,12 +133,12 @@ impl Sheet {
     }
 }
 
-/// What a cell shows.
+/// The state of a cell.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Cell {
     #[default]
     Equal,
-    /// The farthest apart of its elements.
+    /// The largest difference of its elements.
     Apart(u64),
     /// One of two elements is NaN, or both are.
     Nan,
@@ -153,13 +154,13 @@ impl Cell {
     }
 }
 
-/// What the colours mean: a scale from the smallest difference that is drawn to the largest. It is
-/// that of numbers where they have 8 bits, else that of their logarithms.
+/// The legend: a scale from the smallest difference that is drawn to the largest. Differences of
+/// 8-bit elements have a linear scale, others a logarithmic one.
 struct Scale {
     least: u64,
     most: u64,
     is_linear: bool,
-    /// What the numbers are.
+    /// The unit of the numbers.
     unit: &'static str,
 }
 
@@ -170,7 +171,7 @@ impl Scale {
 
     fn color(&self, distance: u64) -> [u8; 3] {
         let [least, most, at] = [self.least, self.most, distance].map(|d| self.position(d));
-        // One difference alone is the largest.
+        // A single difference is the largest.
         ramp(if most > least { (at - least) / (most - least) } else { 1.0 })
     }
 
@@ -192,11 +193,11 @@ fn short(number: u64) -> String {
 /// A part of the line below the picture.
 enum Part {
     Text(String),
-    /// Of a width, with a colour for each part of it.
+    /// A part of this width, with a colour for each column.
     Bar(usize, Box<dyn Fn(f64) -> [u8; 3]>),
 }
 
-/// The line below the picture: each colour, and what it means.
+/// The line below the picture: each colour, and its meaning.
 fn legend(cells: &[Cell], scale: Option<&Scale>) -> Vec<Part> {
     let swatch = |color| Part::Bar(canvas::TEXT, Box::new(move |_| color));
     let text = |text: &str| Part::Text(text.to_string());
@@ -324,7 +325,7 @@ mod tests {
             assert!((1..2 * SIDE).contains(&height), "{shape:?}: {picture:?}");
             assert!((1..2 * SIDE).contains(&width), "{shape:?}: {picture:?}");
             assert!(height.max(width) >= MAX_SCALE, "{shape:?}: {picture:?}");
-            // One cell is not white any more, and large enough to be seen.
+            // One cell is not white any more, and large enough to be visible.
             let red = |bytes: &Tensor| {
                 let rows = bytes.bytes().chunks(3 * bytes.shape()[1]);
                 let rows = rows.take(bytes.shape()[0] - canvas::TEXT - 2 * BLANK);
@@ -352,7 +353,7 @@ mod tests {
         assert_eq!(pixel(&values, next, 0), NAN);
     }
 
-    /// Every difference of 8 bits has a colour of its own, and the line below says which.
+    /// Every difference of 8 bits has its own colour, which the line below explains.
     #[test]
     fn the_scale_goes_from_the_least_to_the_most() {
         let all: Vec<u8> = (0..=255).collect();
@@ -375,7 +376,7 @@ mod tests {
         assert_eq!(texts(scale(1, true), &[Cell::Nan]), ["EQUAL", "1 ULP", "NAN"]);
         let wide = texts(scale(u64::MAX, false), &[]);
         assert_eq!(wide, ["EQUAL", "1", "6.1E9", "1.8E19 ULP"]);
-        // All of it can be written.
+        // The font has all its characters.
         let blank = Canvas::new(canvas::TEXT, 300, BETWEEN).tensor().unwrap();
         for character in wide.concat().chars().chain("APART NAN".chars()).filter(|c| *c != ' ') {
             let mut canvas = Canvas::new(canvas::TEXT, 300, BETWEEN);

@@ -61,7 +61,7 @@ pub struct Arguments {
     heatmap: Option<String>,
 }
 
-/// A file, and no misspelled operator.
+/// A file; other names are misspelled operators.
 fn file(text: &str) -> Result<String, String> {
     match text.contains('.') || text.ends_with('-') {
         true => Ok(text.to_string()),
@@ -107,7 +107,7 @@ enum Choice {
     ScatterMin(ScatterMax),
 }
 
-/// An operator, and where it is run.
+/// An operator, and the devices that run it.
 #[derive(Args)]
 struct Run<O: Operation> {
     #[command(flatten)]

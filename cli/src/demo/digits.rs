@@ -15,7 +15,7 @@ const DIGITS: &str = include_str!("data/digits.csv");
 /// The number of pictures, and the rows and columns of each.
 const PICTURES: usize = 30;
 const SIDE: usize = 8;
-/// The maximum of ink; the minimum is 0.
+/// The maximum value of ink; the minimum is 0.
 const BLACK: u8 = 16;
 /// The pictures that are drawn: a 0, a 5 and a 7.
 const DRAWN: [usize; 3] = [20, 25, 27];

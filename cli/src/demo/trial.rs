@@ -13,13 +13,13 @@ pub fn question(operator: impl Into<Operator>, inputs: &[&Tensor]) -> Case {
     Case { operator: operator.into(), tensors, overrides: PlanOverrides::default() }
 }
 
-/// A line of a table: its label and the questions that it stands for.
+/// A line of a table: its label, and its questions.
 pub struct Line {
     pub label: String,
     pub questions: Vec<Case>,
 }
 
-/// The devices, and how their results compare with the CPU's so far.
+/// The devices, and so far the comparison of their results with the CPU's.
 pub struct Trial {
     devices: Vec<Device>,
     /// Results of GPUs that were compared.
@@ -35,8 +35,8 @@ impl Trial {
         Self { devices, compared: 0, wrong: 0, differences: Vec::new() }
     }
 
-    /// Runs all questions on every device. For each line, the table has what `show` makes of the
-    /// results of its first question.
+    /// Runs all questions on every device. For each line, the table shows the results of its first
+    /// question, formatted by `show`.
     pub fn table(
         &mut self,
         [label, shown]: [&'static str; 2],
@@ -48,7 +48,7 @@ impl Trial {
             .iter()
             .map(|line| line.questions.iter().map(|question| question.run(&cpu)).collect())
             .collect::<wgmax::Result<Vec<Vec<Vec<Tensor>>>>>()?;
-        // The CPU alone is compared with nothing.
+        // If the CPU is the only device, nothing is compared.
         let count = if self.devices.iter().all(Device::is_cpu) { 3 } else { 4 };
         let mut table = Table::new(&["device", label, shown, "same as CPU?"][..count]).wrap(0);
         for device in self.devices.clone() {
@@ -112,7 +112,7 @@ impl Trial {
     }
 }
 
-/// The name and backend, on two lines: the cell is as high as the lines of the device.
+/// The name and backend, on two lines: a cell is as high as the lines of its device.
 fn name(device: &Device) -> String {
     let info = device.info();
     match info.name == info.backend.name() {

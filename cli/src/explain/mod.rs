@@ -88,7 +88,7 @@ Example:
     ScatterMin(ScatterMax),
 }
 
-/// An operator, and what it is planned for.
+/// An operator, and the target of its plan.
 #[derive(Args)]
 struct Planned<A: Attributes> {
     #[command(flatten)]
@@ -111,19 +111,19 @@ type AdaptiveMaxPool = Planned<adaptive_max_pool::Attributes>;
 type SegmentMax = Planned<Segments>;
 type ScatterMax = Planned<Scatters>;
 
-/// What is computed beside the attributes: indices, or the gradient.
+/// Whether indices or the gradient are computed, in addition to the attributes.
 struct Wanted {
     extremum: Extremum,
     indices: bool,
     backward: bool,
 }
 
-/// An operator, and the types and shapes that it takes.
+/// An operator, and the types and shapes of its inputs.
 type Made = anyhow::Result<(Operator, Vec<TensorDesc>)>;
 
 /// The attributes of an operator without tensors.
 trait Attributes: Args {
-    /// The operator, and what it takes.
+    /// The operator, and its inputs.
     fn operator(&self, wanted: Wanted, input: &Input) -> Made;
 
     /// The error of a plan, with the attribute that caused it.
@@ -237,7 +237,7 @@ impl Attributes for Scatters {
     }
 }
 
-/// What the help of operators ends with.
+/// The end of the help of operators.
 const LIMITS: &str =
     "The default limits are those that WebGPU guarantees; with --tuning cpu only memory limits.";
 
@@ -257,7 +257,7 @@ impl Input {
     }
 }
 
-/// What is planned for: a tuning and limits.
+/// The target of the plan: a tuning and limits.
 #[derive(Args)]
 struct Target {
     /// Kind of device that the plan is fast on
@@ -317,7 +317,7 @@ impl Target {
         limits
     }
 
-    /// The error of a plan, with the option of the limit that it is over.
+    /// The error of a plan, with the option of the limit that it exceeds.
     fn with_option(&self, error: Error) -> Result<anyhow::Error, Error> {
         let (limit, reason) = match &error {
             Error::OverLimit { limit, what, needed, .. } => {

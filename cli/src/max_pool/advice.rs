@@ -1,4 +1,4 @@
-//! Errors of attributes, with the argument that caused them and what would be right.
+//! Errors of attributes, with the argument that caused them and advice.
 
 use wgmax::{Error, TensorDesc};
 
@@ -17,7 +17,7 @@ pub struct Given<'a> {
 }
 
 impl Attributes {
-    /// The error with its argument and, for axes that are missing, what would be right.
+    /// The error with its argument and, for missing axes, advice.
     pub(super) fn explained(
         &self,
         error: Error,
@@ -33,7 +33,7 @@ impl Attributes {
         }
     }
 
-    /// The option that is the list of an attribute, without its dashes, if it is given.
+    /// The option that gives a list attribute, without its dashes, if it is present.
     fn list(&self, attribute: &str) -> Option<(&'static str, &List)> {
         let (option, list) = match attribute {
             "kernel" => ("kernel", Some(&self.kernel)),
@@ -80,7 +80,7 @@ impl Attributes {
         }
     }
 
-    /// What would be right, for an input or a list that lacks axes.
+    /// Advice for an input or a list that lacks axes.
     fn hint(&self, error: &Error, axes: Axes, input: &TensorDesc, given: &Given) -> Option<String> {
         let (attribute, expected) = match *error {
             Error::PoolRank { .. } => ("kernel", None),

@@ -41,7 +41,7 @@ pub struct Attributes {
     /// Order of the axes; by default ncx, or that of a picture
     #[arg(long, value_enum)]
     layout: Option<Layout>,
-    /// How NaN counts
+    /// How NaN is handled
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
     /// Result of a window that covers no element, for floats
@@ -78,7 +78,7 @@ enum AutoPad {
 }
 
 choices! { Rounding of operator::Rounding {
-    /// Leave it out
+    /// Drop it
     Floor,
     /// Keep it
     Ceil,
@@ -176,7 +176,7 @@ impl Attributes {
         }
         let spatial = input.rank().saturating_sub(2);
         let each = pads.sizes("--pads", 2 * windows, 0)?;
-        // The operator refuses inputs without the kernel's axes, with what would be right.
+        // The operator refuses inputs without the kernel's axes, and advises how to add them.
         anyhow::ensure!(
             spatial != windows || each.len() == 2 * spatial,
             "--pads {pads}: {input} needs {} numbers, one before and one after each spatial axis, \
@@ -223,7 +223,7 @@ With a kernel of two axes, [H, W] and [H, W, C] are pooled as pictures, unless -
         Ok(Read { operator, inputs, axes })
     }
 
-    /// Asks about axes that were meant otherwise, as far as their sizes tell.
+    /// Notes axes that seem to be in another order, as far as their sizes show it.
     fn remark(&self, Read { inputs, axes, .. }: &Read, _: &[Tensor]) -> anyhow::Result<()> {
         let input = inputs[0].desc();
         let Attributes { kernel, layout, .. } = &self.attributes;

@@ -11,7 +11,7 @@ use super::options::{Binding, list};
 #[derive(Default)]
 pub struct Dims {
     named: BTreeSet<String>,
-    /// Dimensions whose text is a formula over the names of the model's inputs, and these.
+    /// Dimensions that are formulas over the names of the model's inputs, and their names.
     formulas: BTreeMap<String, BTreeSet<String>>,
     values: BTreeMap<String, usize>,
 }
@@ -41,7 +41,7 @@ impl Dims {
         dims
     }
 
-    /// Sets what the options say.
+    /// Sets the values that the options give.
     pub fn set(&mut self, bindings: &[Binding]) -> anyhow::Result<()> {
         for Binding { name, value } in bindings {
             let known: Vec<&str> = self.named.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! The nodes of a report: what is known of each, and what was measured.
+//! The nodes of a report: what is known about each, and its measurement.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub struct Ready {
     pub inputs: Vec<TensorDesc>,
     /// Names, types and shapes. The name of an unused output is empty.
     pub outputs: Vec<(String, TensorDesc)>,
-    /// Set when the node has run: what was measured, or the error.
+    /// Set when the node has run: the measurement, or the error.
     pub trial: Option<Result<Trial, String>>,
 }
 
@@ -67,12 +67,12 @@ impl Entry<'_> {
         }
     }
 
-    /// Whether something is unknown without which the node cannot run.
+    /// Whether the node cannot run because something is unknown.
     pub fn is_blocked(&self) -> bool {
         matches!(self.state, State::Blocked(_))
     }
 
-    /// What was measured, if the node ran to its end.
+    /// The measurement, if the node ran to its end.
     pub fn trial(&self) -> Option<&Trial> {
         let State::Ready(ready) = &self.state else { return None };
         ready.trial.as_ref()?.as_ref().ok()
@@ -104,7 +104,7 @@ pub enum Origin {
     Random,
 }
 
-/// What was measured of a node.
+/// The measurement of a node.
 pub struct Trial {
     pub origin: Origin,
     /// Median times of a run.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-/// Parentheses, calls and signs within one another, at most.
+/// Maximum depth of nested parentheses, calls and signs.
 const MAX_DEPTH: usize = 64;
-/// Bytes of a formula, at most.
+/// Maximum bytes of a formula.
 const MAX_LENGTH: usize = 1000;
 
-/// The names in a formula; `None` if the text is none.
+/// The names in a formula; `None` if the text is not a formula.
 pub fn names(text: &str) -> Option<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     let mut note = |name: &str| {
@@ -19,11 +19,11 @@ pub fn names(text: &str) -> Option<BTreeSet<String>> {
 }
 
 /// The value of a formula as a number of elements; `value` has the values of names. `None` if the
-/// text is none.
+/// text is not a formula.
 ///
 /// # Errors
-/// The value, if it is negative or a fraction; that there is none, for a division by zero and for
-/// numbers of more than 128 bits.
+/// The value, if it is negative or a fraction; or that there is no value, for a division by zero
+/// and for numbers of more than 128 bits.
 pub fn evaluate(text: &str, value: &mut dyn FnMut(&str) -> usize) -> Option<Result<usize, String>> {
     if text.len() > MAX_LENGTH {
         return None;
@@ -38,7 +38,7 @@ pub fn evaluate(text: &str, value: &mut dyn FnMut(&str) -> usize) -> Option<Resu
     })
 }
 
-/// A fraction in its lowest terms; what it is over is positive.
+/// A fraction in its lowest terms; its denominator is positive.
 #[derive(Clone, Copy)]
 struct Fraction {
     number: i128,
@@ -86,7 +86,7 @@ impl Fraction {
         Some(self.over(other)?.floor())
     }
 
-    /// What [`Fraction::quotient`] leaves.
+    /// The remainder of [`Fraction::quotient`].
     fn modulo(self, other: Self) -> Option<Self> {
         self.plus(other.times(self.quotient(other)?)?.negated()?)
     }
@@ -96,11 +96,11 @@ impl Fraction {
     }
 }
 
-/// What a part of a formula is, if its numbers have a value.
+/// The value of a part of a formula, if its numbers have values.
 type Value = Option<Fraction>;
 
-/// Evaluates a formula from its beginning; every function is `None` if there is none. Numbers are
-/// fractions until its end.
+/// Evaluates a formula from its beginning. Every function returns `None` if the text is not a
+/// formula. Numbers are fractions until the end.
 struct Parser<'a> {
     rest: &'a str,
     depth: usize,
@@ -120,7 +120,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes characters for as long as they belong, and the spaces after them.
+    /// Takes characters while they satisfy a condition, and the spaces after them.
     fn word(&mut self, belongs: impl Fn(char) -> bool) -> &'a str {
         let end = self.rest.find(|c| !belongs(c)).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);

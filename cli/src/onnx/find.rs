@@ -29,7 +29,7 @@ pub fn nodes(model: &Model) -> Vec<Found<'_>> {
 }
 
 /// The nodes of a graph or function, then those of the subgraphs of its nodes. The decoder limits
-/// how deep they are nested.
+/// how deeply they are nested.
 fn inside<'a>(
     nodes: &'a [GraphNode],
     opset: Option<u32>,

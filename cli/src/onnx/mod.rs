@@ -84,7 +84,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// The files that are written, if they may be. The model and the inputs are read.
+    /// The files that are written, checked against the model and the inputs.
     fn targets(&self) -> anyhow::Result<Targets> {
         let mut targets = Targets::default().report("--json ", self.json.as_deref());
         for File { name, spec } in &self.outputs {
@@ -98,7 +98,7 @@ impl Arguments {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
-    // Nothing else is printed where a report or a tensor goes to standard output.
+    // If a report or a tensor goes to standard output, nothing else is printed there.
     let quiet = arguments.targets()?.have_standard();
     let model = read(&arguments.model)?;
     let found = find::nodes(&model);
@@ -139,7 +139,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
             None => anyhow::bail!("--output {name}: its node did not run"),
         })
         .collect::<anyhow::Result<_>>()
-        // The reason is in the table, unless the table is not printed.
+        // The table has the reason, unless it is not printed.
         .or_else(|error| match quiet {
             true => Err(error),
             false => Ok(Vec::new()),

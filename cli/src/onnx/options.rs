@@ -19,7 +19,7 @@ pub struct Shape {
     pub shape: Vec<usize>,
 }
 
-/// `TENSOR=FILE`: where a tensor is read from or written to.
+/// `TENSOR=FILE`: the file that a tensor is read from or written to.
 #[derive(Clone, Debug)]
 pub struct File {
     pub name: String,

@@ -10,7 +10,7 @@ use super::infer::infer;
 use super::values::Values;
 
 /// Prepares all nodes in order, so that the outputs of a node are known to the next ones. Shapes
-/// are inferred through the nodes between them.
+/// are inferred through the nodes in between.
 pub fn all<'a>(model: &Model, found: Vec<Found<'a>>, values: &mut Values<'_>) -> Vec<Entry<'a>> {
     let mut entries = Vec::with_capacity(found.len());
     let mut others = model.graph.nodes.iter();

@@ -1,4 +1,4 @@
-//! Random tensors, which depend on a seed and a name only.
+//! Random tensors that depend only on a seed and a name.
 
 use wgmax::{ElementType, Tensor, TensorDesc};
 use wgmax_verify::Random;
@@ -9,7 +9,7 @@ use wgmax_verify::Random;
 /// If there is no memory for the tensor.
 pub fn tensor(desc: &TensorDesc, seed: u64, name: &str) -> anyhow::Result<Tensor> {
     let size = desc.element_type().size();
-    // FNV-1a, because names often differ in their last letters only.
+    // FNV-1a, because names often differ only in their last letters.
     let hash = |state: u64, byte: &u8| (state ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
     let mut random = Random(name.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325 ^ seed, hash));
     let fill = |bytes: &mut [u8]| {
@@ -18,12 +18,12 @@ pub fn tensor(desc: &TensorDesc, seed: u64, name: &str) -> anyhow::Result<Tensor
             element.copy_from_slice(&bits[..size]);
         }
     };
-    // A hostile model may need more memory than there is.
+    // A hostile model may need more memory than the machine has.
     let made = wgmax::internals::filled(desc.clone(), fill);
     made.map_err(|_| anyhow::anyhow!("there is no memory for {desc}"))
 }
 
-/// Indices below a number, made of random ones.
+/// Random indices below a number.
 ///
 /// # Errors
 /// If they are not of type i64.

@@ -17,7 +17,7 @@ use crate::table::{self, Cell, Table};
 
 pub struct Report<'a> {
     pub model: &'a Model,
-    /// `None` if the nodes are listed only.
+    /// `None` if nodes are only listed.
     pub device: Option<&'a Device>,
     pub entries: &'a [Entry<'a>],
 }
@@ -55,7 +55,7 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// Only listed, nodes have no times; on the CPU alone, there is nothing to compare with.
+    /// Nodes that are only listed have no times; on the CPU alone, nothing is compared.
     fn table(&self) -> Table {
         let ran = |entry: &Entry<'_>| entry.trial().is_some_and(|trial| trial.device.is_some());
         let header: &[&str] = match self.device {
@@ -73,7 +73,7 @@ impl Report<'_> {
             let (tensors, times, verdict) = self.cells(entry);
             row.push(tensors.join("\n").into());
             match header.len() {
-                // Without a time, why.
+                // The reason, if there is no time.
                 3 => row.push(if times.is_empty() { verdict } else { times.into() }),
                 _ => row.extend([times.into(), verdict]),
             }
@@ -82,7 +82,7 @@ impl Report<'_> {
         table
     }
 
-    /// The tensors of a node, its times, and how it went.
+    /// The tensors of a node, its times, and its outcome.
     fn cells(&self, entry: &Entry<'_>) -> (Vec<String>, String, Cell) {
         let (status, _) = status(entry);
         let (mut tensors, listed) = match &entry.state {
@@ -115,7 +115,7 @@ impl Report<'_> {
 
     /// Why nodes did not run, and which elements differ.
     fn remarks(&self, output: &mut Output) -> anyhow::Result<()> {
-        // What several nodes need is asked for once.
+        // A request that several nodes share is printed once.
         let mut blocked: Vec<(&str, Vec<String>)> = Vec::new();
         for entry in self.entries {
             let State::Blocked(reason) = &entry.state else { continue };
@@ -193,7 +193,7 @@ fn node(entry: &Entry<'_>) -> Value {
     object
 }
 
-/// How it went with a node, and why it did not run to its end.
+/// The outcome of a node, and why it did not run to its end.
 fn status<'a>(entry: &'a Entry<'_>) -> (&'static str, Option<&'a str>) {
     match &entry.state {
         State::Blocked(reason) => ("not run", Some(reason)),
@@ -222,9 +222,9 @@ fn milliseconds(time: Duration) -> String {
     format!("{:.3}", time.as_secs_f64() * 1e3)
 }
 
-/// The end of a long name, which says more than its beginning.
+/// The end of a long name, which is more specific than its beginning.
 fn short(name: &str) -> String {
-    // What a terminal has left for it.
+    // The columns that remain on a terminal.
     let max = table::width().saturating_sub(56).clamp(24, 60);
     let length = name.chars().count();
     match length > max {
@@ -245,7 +245,7 @@ mod tests {
     use super::super::values::Values;
     use super::*;
 
-    /// The difference is made up, because no device has one.
+    /// The difference is invented, because no device has one.
     #[test]
     fn a_difference_is_reported() {
         let pool = node("MaxPool", &["x"], &["y"], &[ints("kernel_shape", &[2])]);

@@ -9,7 +9,7 @@ use super::entry::{Entry, Origin, Ready, State, Trial};
 use super::random;
 use super::values::Values;
 
-/// The devices that nodes run on, and how often.
+/// The devices that nodes run on, and the number of runs.
 pub struct Devices<'a> {
     /// The device that is compared with the CPU; `None` if it is the CPU.
     device: Option<&'a Device>,
@@ -48,7 +48,7 @@ fn attempt(
     values: &Values<'_>,
     seed: u64,
 ) -> anyhow::Result<(Trial, Vec<Tensor>)> {
-    // Tensors that exceed a device are refused before their elements are made.
+    // Tensors that exceed a device are refused before their elements are computed.
     for device in devices.device.into_iter().chain([&devices.cpu]) {
         ready.plan(device)?;
     }
@@ -64,7 +64,7 @@ fn attempt(
             (None, None) => {
                 let tensor = random::tensor(desc, seed, name)?;
                 let tensor = match &ready.operator {
-                    // Its second input are indices.
+                    // Its second input is indices.
                     Operator::MaxUnpool(op) if !inputs.is_empty() => {
                         random::below(&tensor, op.indices_within.iter().product())?
                     }
@@ -76,7 +76,7 @@ fn attempt(
         origin = origin.max(from);
         inputs.push(input);
     }
-    // Indices may be wrong.
+    // Indices may be invalid.
     ready.operator.checked(&inputs.iter().collect::<Vec<_>>())?;
     let (cpu, expected) = timed(ready, &inputs, &devices.cpu, devices.runs)?;
     let Some(device) = devices.device else {

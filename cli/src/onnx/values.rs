@@ -1,4 +1,4 @@
-//! What is known of the values of a graph: types, shapes and elements.
+//! What is known about the values of a graph: types, shapes and elements.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::dims::Dims;
 use super::entry::State;
 use super::options::{Binding, File, Shape, list};
 
-/// Elements of such a tensor, at most.
+/// Maximum elements of such a tensor.
 pub const MAX_ELEMENTS: usize = 64;
 
 /// The elements of a small tensor of numbers.
@@ -27,19 +27,19 @@ fn elements_of(tensor: &Tensor) -> Option<Vec<f64>> {
     }
 }
 
-/// What is known of each value of a model's graph.
+/// What is known about each value of a model's graph.
 pub struct Values<'a> {
     model: &'a Model,
-    /// From the model, from `--shape`, or inferred; the last of these counts.
+    /// From the model, from `--shape`, or inferred; the last of these has precedence.
     declared: BTreeMap<String, Declared>,
     dims: Dims,
-    /// Of values whose shape could not be inferred: what to give.
+    /// For values whose shape could not be inferred: the option that would give it.
     pub unknown: BTreeMap<String, String>,
     /// Elements of small tensors that were inferred.
     pub elements: BTreeMap<String, Vec<f64>>,
     /// From files.
     inputs: BTreeMap<String, Tensor>,
-    /// From nodes that have run, as far as they are kept.
+    /// Results of nodes that have run, if later nodes need them.
     pub results: BTreeMap<String, Tensor>,
     /// The graph's `Constant` nodes by their output.
     constants: BTreeMap<&'a str, &'a GraphNode>,
@@ -131,7 +131,7 @@ impl<'a> Values<'a> {
         if let Some(constant) = self.model.graph.initializers.get(name) {
             constant.desc().map_err(|error| State::Refused(error.to_string()))?;
         }
-        // What to give for an earlier value says more than what to give for this one.
+        // The request for an earlier value is more useful than one for this value.
         self.declared_desc(name)
             .map_err(|reason| State::Blocked(self.unknown.get(name).cloned().unwrap_or(reason)))
     }
@@ -177,7 +177,7 @@ impl<'a> Values<'a> {
     }
 
     /// Sets the inferred type and shape of a node's output. Returns a remark if the model declares
-    /// another one.
+    /// others.
     pub fn set_inferred(&mut self, name: &str, desc: &TensorDesc) -> Option<String> {
         let declared = self.declared.entry(name.to_string()).or_default();
         let agrees = declared.element_type.is_none_or(|t| t == desc.element_type())
@@ -194,8 +194,8 @@ impl<'a> Values<'a> {
         remark
     }
 
-    /// Sets what to give for what an operator makes whose shapes are not inferred, unless the model
-    /// says something about the shape.
+    /// If an operator's shapes are not inferred, stores which option would give its outputs, unless
+    /// the model declares something about the shape.
     pub fn set_unknown_made_by(&mut self, name: &str, operator: &str) {
         if self.declared.get(name).is_none_or(|declared| declared.shape.is_none()) {
             let reason = format!(
@@ -233,7 +233,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Drops the tensors that no later node takes, but for results that go to files.
+    /// Drops the tensors that no later node takes, except results that go to files.
     pub fn keep(&mut self, is_taken: impl Fn(&String) -> bool, outputs: &[File]) {
         self.inputs.retain(|name, _| is_taken(name));
         let is_written = |name: &String| outputs.iter().any(|file| file.name == *name);

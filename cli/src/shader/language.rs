@@ -1,6 +1,6 @@
-//! What wgpu gives to the drivers' compilers: a kernel's text in the language of each API.
+//! What wgpu passes to the drivers' compilers: a kernel's text in the language of each API.
 //!
-//! The options are those of wgpu-hal 30 for a pipeline as the library makes it: with all checks,
+//! The options are those of wgpu-hal 30 for a pipeline as the library creates it: with all checks,
 //! with the bindings of its automatic layout, and without zeroed workgroup memory.
 
 use anyhow::Context;
@@ -76,7 +76,7 @@ enum Access {
     ReadWrite,
 }
 
-/// The buffers of a shader in the order of their bindings, which is that of wgpu's slots.
+/// The buffers of a shader in the order of their bindings, which is the order of wgpu's slots.
 fn buffers(module: &Module, info: &ModuleInfo) -> Vec<(ResourceBinding, Access)> {
     let used = info.get_entry_point(0);
     let variables = module.global_variables.iter().filter(|(at, _)| !used[*at].is_empty());
@@ -118,8 +118,8 @@ fn spirv(module: &Module, info: &ModuleInfo) -> anyhow::Result<Vec<u8>> {
     Ok(words.iter().flat_map(|word| word.to_le_bytes()).collect())
 }
 
-/// Registers count constants, sources and results apart. The constants that stand for the number
-/// of workgroups come last.
+/// Registers count constants, sources and results separately. The constants for the number of
+/// workgroups come last.
 fn hlsl(module: &Module, info: &ModuleInfo) -> anyhow::Result<String> {
     let [mut constants, mut sources, mut results] = [hlsl::BindTarget::default(); 3];
     let mut binding_map = hlsl::BindingMap::default();
@@ -149,7 +149,7 @@ fn hlsl(module: &Module, info: &ModuleInfo) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// All buffers have slots of one sequence. That of their sizes comes last.
+/// All buffers have slots of one sequence. The buffer of their sizes comes last.
 fn msl(module: &Module, info: &ModuleInfo) -> anyhow::Result<String> {
     let mut resources = msl::EntryPointResources::default();
     let mut slots = 0..;
@@ -205,7 +205,7 @@ fn glsl(module: &Module, info: &ModuleInfo) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Indices are clamped wherever a shader could leave what it may read and write.
+/// Indices are clamped wherever a shader could access memory outside of its bindings.
 fn restricted() -> BoundsCheckPolicies {
     let (restrict, unchecked) = (BoundsCheckPolicy::Restrict, BoundsCheckPolicy::Unchecked);
     BoundsCheckPolicies {

@@ -98,7 +98,7 @@ fn translate(shader: &Shader, text: String, language: Language) -> anyhow::Resul
     language.translate(text).with_context(|| shader.label())
 }
 
-/// Writes each text of the kernels to a file, once, though several shaders have it: then the file
+/// Writes each text of the kernels to a file, once even if several shaders have it: then the file
 /// has the name of the first.
 fn write_all(
     kernels: &[&'static Kernel],
@@ -114,7 +114,7 @@ fn write_all(
             continue;
         }
         let mut name = file_name(&shader);
-        // Samples of a specialized kernel have one label.
+        // Samples of a specialized kernel have the same label.
         let count = names.entry(name.clone()).or_insert(0);
         *count += 1;
         if *count > 1 {
@@ -207,7 +207,7 @@ fn find(kernel: &'static Kernel, arguments: &Arguments) -> anyhow::Result<Shader
         variants.join("; ")
     );
 
-    // A kernel that always has a view has no other variant.
+    // A kernel whose source is always a view has no other variant.
     let pitched = arguments.pitched || shaders.iter().all(|shader| shader.pitched);
     let wanted = (arguments.words, arguments.shared_buffer, pitched);
     let shader = shaders.iter().find(|s| (s.words, s.shared_buffer, s.pitched) == wanted);

@@ -77,8 +77,8 @@ pub struct Arguments {
     max_growth: Option<u64>,
 }
 
-/// The operators by the names of their commands. The names of the minima's are known, to say what
-/// has their cases.
+/// The operators by the names of their commands. The names of minima are known too, for a message
+/// that names the operator with their cases.
 fn operators() -> impl TypedValueParser<Value = Kind> {
     const MAXIMA: [&str; 3] = ["reduce-max", "max-pool", "segment-max"];
     const MINIMA: [&str; 3] = ["reduce-min", "min-pool", "segment-min"];
@@ -138,7 +138,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let object = json::object(&report);
     html.map_or(Ok(()), |file| file.whole(html::page(&report)))?;
     json.map_or(Ok(()), |file| file.whole(format_args!("{object:#}\n")))?;
-    // From here on a signal ends the command as it ends others.
+    // From here on a signal ends the command, as it ends others.
     drop(polling);
     let is_good = match recorded.map(|recorded| recorded.changes(&object)) {
         Some(changes) => {
@@ -158,7 +158,7 @@ impl Arguments {
     fn choice(&self) -> Choice {
         let clock = || {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-            // Short enough to be typed.
+            // So short that it can be typed.
             now.map_or(1, |now| u64::from(now.subsec_nanos()) ^ (now.as_secs() & 0xff_ffff))
         };
         Choice {

@@ -48,7 +48,7 @@ impl Progress {
 }
 
 impl End {
-    /// The part of the sweep that is done, from 0 to 1.
+    /// The fraction of the sweep that is done, from 0 to 1.
     fn fraction(&self, done: u64, elapsed: Duration) -> f64 {
         let cases = self.cases.map_or(0.0, |cases| done as f64 / cases.max(1) as f64);
         let time = self.time.map_or(0.0, |time| elapsed.as_secs_f64() / time.as_secs_f64());
@@ -83,7 +83,7 @@ mod tests {
         let at = Duration::from_secs(5);
         let line = progress.end.line(50, 0, at);
         assert_eq!(line, "50 of 100 cases, 10/s, 5 seconds left, no mismatch");
-        // The end that comes first counts.
+        // The end that is reached first counts.
         let line = progress.end.line(10, 2, at);
         assert_eq!(line, "10 of 100 cases, 2/s, 15 seconds left, 2 mismatches");
     }

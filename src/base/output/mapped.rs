@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What tells files apart, whatever their names.
+/// What distinguishes files, whatever their names.
 pub(super) type Identity = (u64, u64);
 
 static MAPPED: Mutex<BTreeMap<Identity, usize>> = Mutex::new(BTreeMap::new());
@@ -14,7 +14,7 @@ fn mapped() -> MutexGuard<'static, BTreeMap<Identity, usize>> {
     MAPPED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The device and the number of a file; `None` where the system has no such numbers.
+/// The device and the number of a file; `None` if the system has no such numbers.
 #[cfg(unix)]
 pub(super) fn identity(file: &Metadata) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt;
@@ -26,7 +26,7 @@ pub(super) fn identity(_: &Metadata) -> Option<Identity> {
     None
 }
 
-/// Says that a file is mapped, for as long as it exists.
+/// Marks a file as mapped, as long as this value exists.
 pub(crate) struct Mapped(Option<Identity>);
 
 impl Mapped {

@@ -1,4 +1,4 @@
-//! The one place that writes files: each completely or not at all, unless the system fails.
+//! All files are written here: each completely or not at all, unless the system fails.
 
 mod mapped;
 mod temporary;
@@ -31,28 +31,27 @@ pub(crate) fn io_error(path: &Path, source: io::Error) -> Error {
 
 /// A file that is written whole or not at all, unless the system fails: files are not synchronised
 /// with the disk, so a loss of power soon after may leave less.
-///
-/// What is written goes to a temporary file beside the file, or to memory. [`WholeFile::finish`]
-/// brings it to its place:
+/// The content is written to a temporary file beside the file, or to memory. [`WholeFile::finish`]
+/// moves it to its place:
 ///
 /// - A regular file is replaced and keeps its mode and, as far as the system permits, its owner and
 ///   group. A file without permission to write is refused. Other hard links to it keep the old
 ///   content.
-/// - Of a symbolic link, the target is written, whether it exists or not.
+/// - A symbolic link stays: its target is written, whether it exists or not.
 /// - Devices and pipes, and files that are this process's standard output or error, are written to.
-/// - A file that may be written, in a folder where no file may be created, is overwritten. An end
-///   of the process in the middle of it, or a full disk, leaves a part, but
+/// - A file that may be written, in a folder that permits no new files, is overwritten. If the
+///   process is killed meanwhile, or the disk is full, a part of the content remains, but
 ///   [`remove_temporary_files`] waits for it. A file that this process has memory-mapped is refused
-///   there.
+///   then.
 ///
-/// Writing does not fail: [`WholeFile::finish`] returns the first error. Dropping it before leaves
-/// everything as it was.
+/// Writing does not fail: [`WholeFile::finish`] returns the first error. If it is dropped before,
+/// nothing changes.
 pub struct WholeFile {
     /// The path as the caller gave it, for errors.
     path: PathBuf,
     place: Place,
     content: BufWriter<Content>,
-    /// Where the next byte is written, and the end.
+    /// The position of the next byte, and the end.
     at: u64,
     len: u64,
     failed: Option<io::Error>,
@@ -60,7 +59,7 @@ pub struct WholeFile {
     basis: Option<State>,
 }
 
-/// What tells whether somebody has written to a file: its identity, length and time of change;
+/// Shows whether another process has written to a file: its identity, length and time of change;
 /// `None` if there is no file.
 type State = Option<(Option<mapped::Identity>, u64, Option<SystemTime>)>;
 
@@ -69,9 +68,9 @@ fn state(target: &Path) -> State {
     fs::metadata(target).ok().map(of)
 }
 
-/// Where the content goes.
+/// Where the content is written.
 enum Place {
-    /// The path of the temporary file's place.
+    /// A temporary file, which gets this path.
     Beside(PathBuf),
     /// A regular file, which is overwritten.
     Over(PathBuf),
@@ -101,7 +100,7 @@ enum Content {
 }
 
 impl WholeFile {
-    /// Checks that the path can be written to, so that this is known before any work is done.
+    /// Checks that the path can be written to, before any work is done.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -130,7 +129,7 @@ impl WholeFile {
         &self.path
     }
 
-    /// Whether what is written appears on a terminal.
+    /// Whether the content appears on a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         match &self.place {
             Place::Open(file) => file.is_terminal(),
@@ -153,13 +152,13 @@ impl WholeFile {
         self.old()
     }
 
-    /// Brings the content to its place.
+    /// Moves the content to its place.
     ///
     /// # Errors
-    /// [`Error::Io`] or [`Error::OutOfMemory`], the first of writing or of this.
+    /// [`Error::Io`] or [`Error::OutOfMemory`]: the first error, of writing or of this.
     pub fn finish(self) -> Result<()> {
         let Self { path, place, content, failed, basis, .. } = self;
-        // What another has written would be lost.
+        // What another process has written would be lost.
         let check = |target: &Path| match basis.as_ref().is_none_or(|old| *old == state(target)) {
             true => Ok(()),
             false => Err(io::Error::other("it was written by another meanwhile, so it stays so")),
@@ -291,7 +290,7 @@ fn find_place(path: &Path) -> io::Result<(Place, Option<Temporary>)> {
     if !old.is_file() {
         return Ok((Place::Open(file), None));
     }
-    // A file that has been removed has no path any more, but a name such as /dev/fd/3.
+    // A file that has been removed has no path, but a name such as /dev/fd/3.
     let Ok(target) = fs::canonicalize(path) else {
         return Ok((Place::Over(path.to_path_buf()), None));
     };
@@ -305,8 +304,8 @@ fn find_place(path: &Path) -> io::Result<(Place, Option<Temporary>)> {
     }
 }
 
-/// Standard output or error, if a file is one of them. A program's other output would be lost with
-/// a file that is replaced, or overwritten.
+/// Standard output or error, if a file is one of them. If such a file were replaced or overwritten,
+/// other output of the program would be lost.
 #[cfg(unix)]
 fn standard(file: &Metadata) -> Option<Place> {
     use std::os::fd::{AsFd, BorrowedFd};
@@ -333,7 +332,7 @@ fn is_pipe(_: &Metadata) -> bool {
     false
 }
 
-/// Whether a folder permits no new files, or not in this one's place. Files in it may still be
+/// Whether a folder permits no new files, or no file in this one's place. Files in it may still be
 /// overwritten.
 fn is_forbidden(error: &io::Error) -> bool {
     use ErrorKind::{CrossesDevices, PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
@@ -345,10 +344,10 @@ fn check_unmapped(file: &Metadata) -> io::Result<()> {
     if mapped::is_mapped(file) { Err(io::Error::other(reason)) } else { Ok(()) }
 }
 
-/// Finds nothing wrong with the file that is at a path, or says what.
+/// Refuses the file at a path, with the reason, or accepts it.
 type Check<'a> = &'a dyn Fn(&Path) -> io::Result<()>;
 
-/// Gives the temporary file its place, if `check` finds nothing wrong with the file that is there.
+/// Moves the temporary file to its place, if `check` accepts the file that is there.
 fn replace(target: &Path, mut temporary: Temporary, check: Check<'_>) -> io::Result<()> {
     if let Ok(old) = fs::metadata(target) {
         let file = temporary.file()?;
@@ -357,7 +356,7 @@ fn replace(target: &Path, mut temporary: Temporary, check: Check<'_>) -> io::Res
             use std::os::unix::fs::{MetadataExt, fchown};
             let new = file.metadata()?;
             if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-                // Only the superuser may give files away. A user may give them to a group of theirs.
+                // Only the superuser may change the owner. A user may set one of their own groups.
                 let _ = fchown(file, Some(old.uid()), Some(old.gid()))
                     .or_else(|_| fchown(file, None, Some(old.gid())));
             }
@@ -368,7 +367,7 @@ fn replace(target: &Path, mut temporary: Temporary, check: Check<'_>) -> io::Res
         }
     }
     match temporary.persist(target, check) {
-        // Such as another's file in /tmp, or a file that is a mount of its own.
+        // For example a file of another user in /tmp, or a file that is a mount point.
         Err(error) if is_forbidden(&error) && target.is_file() => {
             let mut content = temporary.file()?.try_clone()?;
             content.rewind()?;
@@ -394,8 +393,8 @@ fn write(place: Place, mut content: &[u8], check: Check<'_>) -> io::Result<()> {
     }
 }
 
-/// Overwrites a file. All of the content exists elsewhere, and signals wait. So only an end of the
-/// process that no handler sees, or a full disk, leaves a part of it.
+/// Overwrites a file. All of the content exists elsewhere, and signals wait. So a part of it remains
+/// only if the process ends without a handler, or if the disk is full.
 fn overwrite(target: &Path, content: &mut impl io::Read, check: Check<'_>) -> io::Result<()> {
     let _open = temporary::stay()?;
     check(target)?;
@@ -405,8 +404,8 @@ fn overwrite(target: &Path, content: &mut impl io::Read, check: Check<'_>) -> io
     file.set_len(len)
 }
 
-/// `path` with symbolic links resolved, also those whose target does not exist: a file that takes
-/// the place of a link would replace the link.
+/// `path` with symbolic links resolved, even if their target does not exist: otherwise the new file
+/// would replace the link.
 pub fn resolve(path: &Path) -> PathBuf {
     const MAX_LINKS: usize = 40;
     if let Ok(target) = fs::canonicalize(path) {

@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 /// The temporary files of this process that have a name.
 struct Names {
     paths: BTreeSet<PathBuf>,
-    /// The process ends: there are no new files, and none gets its final name.
+    /// Set when the process ends: no file is created, and none gets its final name.
     closed: bool,
 }
 
@@ -29,28 +29,29 @@ fn open_names() -> io::Result<MutexGuard<'static, Names>> {
     }
 }
 
-/// Keeps [`remove_temporary_files`] from returning, so that a signal does not end the process.
+/// Keeps [`remove_temporary_files`] from returning, so that a signal does not end the process
+/// meanwhile.
 ///
 /// # Errors
-/// If that has been called.
+/// If `remove_temporary_files` has been called.
 pub(super) fn stay() -> io::Result<impl Drop> {
     open_names()
 }
 
-/// Whether somebody keeps files from being removed or renamed.
+/// Whether a caller of `stay` keeps files from being removed or renamed.
 #[cfg(test)]
 pub(super) fn is_locked() -> bool {
     NAMES.try_lock().is_err()
 }
 
-/// Removes all temporary files of this process, after it has waited for files that are being
-/// overwritten in place. No file can be replaced or overwritten afterwards: call it before the
-/// process ends by a signal. It must not be called in the handler of a Unix signal itself.
+/// Removes all temporary files of this process, after files that are being overwritten in place are
+/// complete. No file can be replaced or overwritten afterwards: call it just before a signal ends
+/// the process, but not in the handler of a Unix signal itself.
 pub fn remove_temporary_files() {
     let mut names = names();
     names.closed = true;
     for path in std::mem::take(&mut names.paths) {
-        // What cannot be removed stays; the process is about to end.
+        // A file that cannot be removed remains; the process is about to end.
         let _ = std::fs::remove_file(path);
     }
 }
@@ -78,8 +79,8 @@ impl Temporary {
         self.0.as_ref().map(NamedTempFile::as_file).ok_or_else(gone)
     }
 
-    /// Gives the file its final name, if `check` finds nothing wrong with the file that has it. On
-    /// an error, the file keeps its own. No other file of this process is renamed in between.
+    /// Gives the file its final name, if `check` accepts the file that has it. After an error, the
+    /// file keeps its own. No other file of this process is renamed in between.
     pub(super) fn persist(&mut self, target: &Path, check: super::Check<'_>) -> io::Result<()> {
         let mut names = open_names()?;
         check(target)?;

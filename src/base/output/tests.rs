@@ -11,7 +11,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     file.finish()
 }
 
-/// A disk that is full, in place of the temporary file.
+/// A full disk, in place of the temporary file.
 #[cfg(target_os = "linux")]
 fn full(path: &Path) -> WholeFile {
     let mut file = WholeFile::create(path).unwrap();
@@ -112,8 +112,8 @@ fn permissions_and_links_are_those_of_a_plain_write() {
     write(&at("loop"), b"no").unwrap_err();
 }
 
-/// A file in a folder that takes no new files. The superuser may write everywhere, so the place is
-/// made by hand.
+/// A file in a folder that permits no new files. The superuser may write everywhere, so the test
+/// sets the place itself.
 #[cfg(unix)]
 #[test]
 fn a_file_that_cannot_be_replaced_is_overwritten_unless_it_is_mapped() {
@@ -145,7 +145,7 @@ fn signals_wait_until_a_file_is_overwritten() {
     struct Watched(usize);
     impl Read for Watched {
         fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
-            // Others may hold the lock for a moment.
+            // Other tests may hold the lock for a moment.
             let free = (0..1000).find(|_| {
                 std::thread::yield_now();
                 !super::temporary::is_locked()
@@ -163,7 +163,8 @@ fn signals_wait_until_a_file_is_overwritten() {
     assert_eq!(fs::read(&path).unwrap(), b"xxxxxx");
 }
 
-/// What another has written to a file since it was read, so that it can be extended, is not lost.
+/// A file is refused if another process has written to it since it was read, so that nothing is
+/// lost.
 #[test]
 fn a_file_that_another_has_written_is_not_replaced() {
     let folder = tempfile::tempdir().unwrap();
@@ -183,7 +184,7 @@ fn a_file_that_another_has_written_is_not_replaced() {
             let error = file.finish().unwrap_err().to_string();
             assert!(error.contains("x: it was written by another"), "{error}");
             assert_eq!(fs::read(&path).unwrap(), b"of another");
-            // Without a change it is written, and so it is where nothing is kept.
+            // It is written if the file has not changed, or if none of its content is kept.
             let mut file = make();
             file.extended();
             if old.is_none() {

@@ -27,7 +27,7 @@ pub struct MaxPool {
     pub strides: Vec<i64>,
     /// The size of the window per spatial axis. Required.
     pub kernel: Vec<i64>,
-    /// The padding at the begin of each spatial axis, in elements. Required, even if `auto_pad`
+    /// The padding at the beginning of each spatial axis, in elements. Required, even if `auto_pad`
     /// overrides it.
     pub pads_begin: Vec<i64>,
     /// The padding at the end of each spatial axis, in elements. Required, even if `auto_pad`
@@ -81,7 +81,7 @@ impl MaxPool {
         Self::read(attributes, &Self::NAME, true)
     }
 
-    /// The same for an operator of another name, which may be without `rounding_type`.
+    /// The same for an operator of another name, which need not have `rounding_type`.
     pub(super) fn read(attributes: &Attributes, name: &Name, rounds: bool) -> Result<Self> {
         let mut reader = Reader::new(name, attributes);
         let mut operator = Self::new(
@@ -95,7 +95,7 @@ impl MaxPool {
             let types = [Rounding::Floor, Rounding::Ceil];
             reader.text("rounding_type", ROUNDING_TYPES, &types, &mut operator.rounding_type)?;
         }
-        // The names of oneDNN's interface, or in lower case, which the interface does not accept.
+        // The names of oneDNN's interface, also in lower case, which the interface does not accept.
         let names = "None, SAME_UPPER, SAME_LOWER or VALID";
         let same = |name: &str, text: &str| name == text || name.to_ascii_lowercase() == text;
         let auto_pad = reader.text_as("auto_pad", names, &AutoPad::ALL, same)?;

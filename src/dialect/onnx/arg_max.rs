@@ -69,7 +69,7 @@ impl ArgMax {
         let mut reader = Reader::new(&name, attributes);
         reader.int("axis", &mut self.axis)?;
         reader.int("keepdims", &mut self.keepdims)?;
-        // Before, the text does not say which of equal elements counts.
+        // Earlier texts do not say which of equal elements counts.
         if name.is_since(12) {
             reader.int("select_last_index", &mut self.select_last_index)?;
         }
@@ -83,9 +83,9 @@ impl ArgMax {
     ///
     /// # Errors
     /// As [`ArgMax::from_attributes`];
-    /// [`Error::TypeNotInDialect`](crate::Error::TypeNotInDialect) for an element type that the
-    /// opset does not have; [`Error::AxisOutOfRange`](crate::Error::AxisOutOfRange), which for a
-    /// scalar is any axis.
+    /// [`Error::TypeNotInDialect`](crate::Error::TypeNotInDialect) for an element type that the opset
+    /// does not have; [`Error::AxisOutOfRange`](crate::Error::AxisOutOfRange), for a scalar with any
+    /// axis.
     pub fn operator(&self, data: &TensorDesc) -> Result<operator::ReduceMax> {
         let name = self.name()?;
         let keep_dims = flag("keepdims", self.keepdims)?;

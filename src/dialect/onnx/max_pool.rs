@@ -40,7 +40,7 @@ pub struct MaxPool {
     pub kernel_shape: Vec<i64>,
     /// The stride per spatial axis. Default: 1.
     pub strides: Option<Vec<i64>>,
-    /// The padding at the begin of each spatial axis, then at the end of each, in elements.
+    /// The padding at the beginning of each spatial axis, then at the end of each, in elements.
     /// Default: 0. With an `auto_pad` other than `NOTSET`, it must be absent or 0.
     pub pads: Option<Vec<i64>>,
     /// The dilation per spatial axis: the distance of neighbouring elements of a window. From opset

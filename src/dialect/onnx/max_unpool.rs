@@ -196,7 +196,7 @@ mod tests {
         let x = [2, 1, 3, 2];
         let smallest = vec![2, 1, 6, 3];
         assert_eq!(shapes(&op, &x, None).unwrap(), [smallest.clone(), smallest]);
-        // Pads do not count where the shape is given.
+        // Pads do not count if the shape is given.
         let least = vec![2, 1, 7, 4];
         let found = shapes(&op, &x, Some(&[2, 1, 8, 4])).unwrap();
         assert_eq!(found, [vec![2, 1, 8, 4], least]);

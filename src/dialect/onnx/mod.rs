@@ -1,8 +1,8 @@
 //! The operators of [ONNX](https://onnx.ai/onnx/operators/).
 //!
-//! A model names an opset, which has the newest version of each operator that is not newer than
+//! A model names an opset. The opset has the newest version of each operator that is not newer than
 //! itself: opset 19 has ReduceMax-18, and opsets 20 to 28 have ReduceMax-20. Opset 28 is the newest
-//! that is known here; newer ones are [`Error::UnknownOpset`].
+//! known one; later ones are [`Error::UnknownOpset`].
 
 mod arg_max;
 mod global_max_pool;
@@ -22,10 +22,10 @@ use super::Dialect;
 use super::attributes::{Name, Types};
 use crate::base::error::{Error, Result};
 
-/// The newest opset that this dialect was read from. What a later one may change is not known.
+/// The newest opset that this dialect was read from. A later one may change operators.
 const NEWEST_OPSET: u32 = 28;
 
-/// The element types of operators that began with floats.
+/// The element types of operators that took only floats at first.
 const FLOATS: Types = {
     use crate::tensor::ElementType::*;
     &[(1, &[F32, F64, F16]), (22, &[Bf16])]

@@ -110,7 +110,7 @@ impl ScatterND {
     /// As [`ScatterND::from_attributes`]; [`Error::TypeNotInDialect`](crate::Error::TypeNotInDialect)
     /// for indices of another type than `i64`;
     /// [`Error::ShapeNotInDialect`](crate::Error::ShapeNotInDialect) for data or indices of rank 0, and for
-    /// updates of another rank where a single element is updated; those of [`ScatterMax::infer`].
+    /// updates of another rank if a single element is updated; the errors of [`ScatterMax::infer`].
     pub fn operator(
         &self,
         data: &TensorDesc,

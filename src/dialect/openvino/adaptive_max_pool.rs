@@ -11,10 +11,10 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 /// [AdaptiveMaxPool-8](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/pooling/adaptive-max-pool-8.html)
 /// of `f32`, `f64`, `f16` or `bf16`.
 ///
-/// Data is `[batch, channels, spatial...]` with 1, 2 or 3 spatial axes. The second input, 1-D of `i32` or
-/// `i64`, has the number of windows along each of them. Indices are positions in the plane of a batch and a
-/// channel. The ends of windows are exact: the implementation computes them in `f32`, and so reads
-/// beyond planes where products of sizes exceed 2^24. NaN is ignored.
+/// Data is `[batch, channels, spatial...]` with 1, 2 or 3 spatial axes. The second input, 1-D of `i32` or `i64`,
+/// has the number of windows along each of them. Indices are positions in the plane of a batch and a channel. The
+/// ends of windows are exact: the implementation computes them in `f32`, and so reads beyond planes if products of
+/// sizes exceed 2^24. NaN is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AdaptiveMaxPool {
@@ -51,12 +51,11 @@ impl AdaptiveMaxPool {
     /// requested.
     ///
     /// # Errors
-    /// [`Error::TypeNotInDialect`] for data of integers; [`Error::ShapeNotInDialect`] for a rank other than
-    /// 3, 4 and 5, and for an `output_shape` that is not 1-D; [`Error::WrongElementType`] for one that
-    /// is neither `i32` nor `i64`; [`Error::AttributeLength`] for one without a number for each spatial
-    /// axis; [`Error::BadAttribute`] for a negative number, or indices of another type;
-    /// [`Error::NothingToShareOut`] for a spatial axis of size 0; [`Error::IndexTooLarge`] for planes of too
-    /// many elements for `i32` indices.
+    /// [`Error::TypeNotInDialect`] for data of integers; [`Error::ShapeNotInDialect`] for a rank other than 3, 4
+    /// and 5, and for an `output_shape` that is not 1-D; [`Error::WrongElementType`] for an `output_shape` that is
+    /// neither `i32` nor `i64`; [`Error::AttributeLength`] if it has not one number per spatial axis;
+    /// [`Error::BadAttribute`] for a negative number, or indices of another type; [`Error::NothingToShareOut`] for
+    /// a spatial axis of size 0; [`Error::IndexTooLarge`] if `i32` indices cannot number a plane.
     pub fn operator(
         &self,
         data: &TensorDesc,

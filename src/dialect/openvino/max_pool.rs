@@ -39,7 +39,7 @@ pub struct MaxPool {
     pub strides: Vec<i64>,
     /// The size of the window per spatial axis. Required.
     pub kernel: Vec<i64>,
-    /// The padding at the begin of each spatial axis, in elements. Ignored if `auto_pad` is not
+    /// The padding at the beginning of each spatial axis, in elements. Ignored if `auto_pad` is not
     /// [`AutoPad::Explicit`]. The pages require it; the implementation has the default 0.
     pub pads_begin: Option<Vec<i64>>,
     /// The padding at the end of each spatial axis, as `pads_begin`.

@@ -14,9 +14,9 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 /// [ScatterElementsUpdate-12](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/movement/scatter-elements-update-12.html)
 /// with the `reduction` `max` or `min`, of all types. Other reductions are refused.
 ///
-/// The inputs are data, indices (any integer type), updates and the axis (any integer type; a scalar or
-/// one element). An index that names no element is an error. Where the data takes no part, a maximum is
-/// that of the updates: the implementations begin with the lowest finite value. NaN is ignored.
+/// The inputs are data, indices (any integer type), updates and the axis (any integer type; a scalar or one
+/// element). An index that names no element is an error. If the data takes no part, a maximum is that of the
+/// updates: the implementations begin with the lowest finite value. NaN is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScatterElementsUpdate {
@@ -31,8 +31,8 @@ pub struct ScatterElementsUpdate {
 /// [ScatterNDUpdate-15](https://docs.openvino.ai/2025/documentation/openvino-ir-format/operation-sets/operation-specs/movement/scatter-nd-update-15.html)
 /// with the `reduction` `max` or `min`, of all types. Other reductions are refused.
 ///
-/// The inputs are data, indices (`i32` or `i64`) and updates. Where a single element is updated, the
-/// updates may be one element of any shape. An index that names no element is an error. NaN is ignored.
+/// The inputs are data, indices (`i32` or `i64`) and updates. If a single element is updated, the updates may be
+/// one element of any shape. An index that names no element is an error. NaN is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScatterNDUpdate {
@@ -68,9 +68,8 @@ impl ScatterElementsUpdate {
     /// Resolves the operator for data, indices, updates and the axis.
     ///
     /// # Errors
-    /// [`Error::WrongElementType`] for indices or an axis that are no integers,
-    /// [`Error::ShapeNotInDialect`] for an axis of another number of elements than one; those of
-    /// [`ScatterMax::infer`].
+    /// [`Error::WrongElementType`] for indices or an axis that are not integers, [`Error::ShapeNotInDialect`] for
+    /// an axis that does not have one element; the errors of [`ScatterMax::infer`].
     pub fn operator(
         &self,
         data: &TensorDesc,

@@ -49,19 +49,17 @@ impl SegmentMax {
         Ok(Self::new(fill_mode.ok_or_else(|| Self::NAME.missing_attribute("fill_mode"))?))
     }
 
-    /// Resolves the operator for `data`, `segment_ids` and the optional `num_segments`. The
-    /// returned operator takes the first two as inputs.
+    /// Resolves the operator for `data`, `segment_ids` and the optional `num_segments`. The returned operator takes
+    /// the first two as inputs.
     ///
     /// The values of the ids are not read here. [`operator::SegmentMax::checked`] checks them, and
     /// derives the number of segments if `num_segments` is absent.
     ///
-    /// # Errors
-    /// [`Error::BadAttribute`] for [`EmptySet::Identity`] and for a negative
-    /// `num_segments`; [`Error::TypeNotInDialect`] for `bool` data; [`Error::SegmentDataRank`] for
-    /// a scalar; [`Error::WrongElementType`] for ids or a `num_segments` that are neither `i32` nor
-    /// `i64`; [`Error::SegmentIdsRank`] for ids that are not 1-D; [`Error::SegmentIdsLength`] for a
-    /// number of ids that is not that of the rows; [`Error::ShapeNotInDialect`] for a
-    /// `num_segments` that is not a scalar; [`Error::ShapeOverflow`].
+    /// [`Error::BadAttribute`] for [`EmptySet::Identity`] and for a negative `num_segments`;
+    /// [`Error::TypeNotInDialect`] for `bool` data; [`Error::SegmentDataRank`] for a scalar;
+    /// [`Error::WrongElementType`] for ids or a `num_segments` that are neither `i32` nor `i64`;
+    /// [`Error::SegmentIdsRank`] for ids that are not 1-D; [`Error::SegmentIdsLength`] if there is not one id for
+    /// each row; [`Error::ShapeNotInDialect`] for a `num_segments` that is not a scalar; [`Error::ShapeOverflow`].
     pub fn operator(
         &self,
         data: &TensorDesc,

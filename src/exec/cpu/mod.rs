@@ -1,5 +1,5 @@
-//! Runs plans with the CPU kernels. Without the feature `cpu` there are none, and no `Memory` can be
-//! made.
+//! Runs plans with the CPU kernels. Without the feature `cpu` there are none, and no `Memory` can
+//! exist.
 
 use std::sync::Arc;
 
@@ -15,5 +15,5 @@ pub(crate) use none::{Memory, execute};
 #[cfg(feature = "cpu")]
 pub(crate) use run::{Memory, execute};
 
-/// Is told, by any thread, the share of a plan that is done, from 0 to 1. An error ends the run.
+/// Any thread calls it with the fraction of a plan that is done, from 0 to 1. An error ends the run.
 pub(crate) type Watch = Arc<dyn Fn(f64) -> Result<()> + Send + Sync>;

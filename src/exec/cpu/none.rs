@@ -1,4 +1,4 @@
-//! What stands for the CPU backend where it is left out: nothing that could be run.
+//! Replaces the CPU backend if the feature `cpu` is off. Nothing can run.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::base::error::Result;
 use crate::plan::Plan;
 use crate::tensor::Tensor;
 
-/// There is none.
+/// It has no values.
 pub(crate) enum Memory {}
 
 impl Memory {

@@ -11,7 +11,7 @@ use crate::plan::{Call, Launch, Plan, Range, Role};
 use crate::tensor::{HostMemory, Tensor, View, Words, zeroed};
 
 /// Scratch and dropped results of earlier runs, kept for later ones. New memory costs a page fault
-/// for each page, which takes as long as the work on it.
+/// for each page, as much time as the work on it.
 #[derive(Default)]
 pub(crate) struct Memory(Mutex<Kept>);
 
@@ -26,10 +26,10 @@ struct Kept {
 impl Kept {
     /// The maximum number of words that are kept, unless one of the last runs needed more.
     const MAX: usize = 8 << 20;
-    /// The runs that count.
+    /// How many runs count.
     const RUNS: usize = 256;
 
-    /// Takes out the oldest buffers if there are more than may be kept.
+    /// Removes the oldest buffers if there are more than may be kept.
     fn shrink(&mut self) -> Vec<Words> {
         let needed = self.needed.iter().copied().max().unwrap_or(0).max(Self::MAX);
         let mut sum: usize = self.buffers.iter().map(|buffer| buffer.len()).sum();
@@ -48,7 +48,7 @@ impl Memory {
     /// The minimum words of a buffer to keep. Allocators reuse smaller ones themselves.
     const MIN_BUFFER: usize = 4 << 10;
 
-    /// Another one, with nothing in it. (Where the CPU is left out, there is none to ask.)
+    /// A new memory without buffers. (Without the feature `cpu`, no memory exists to call this.)
     pub(crate) fn fresh(&self) -> Arc<Self> {
         Arc::default()
     }
@@ -65,7 +65,7 @@ impl Memory {
             true => kept.needed.pop_front().map(|_| kept.shrink()),
             false => None,
         };
-        // To free memory takes time, in which others may want some.
+        // Freeing memory takes time. Other threads may need the lock meanwhile.
         drop(kept);
         drop(freed);
     }
@@ -96,7 +96,7 @@ impl Memory {
     }
 }
 
-/// The bytes of a result. Dropping it returns the buffer to the memory that it came from.
+/// The bytes of a result. When dropped, it returns the buffer to its memory.
 struct Recycled {
     words: Words,
     /// Bytes of the result.
@@ -122,10 +122,10 @@ impl Drop for Recycled {
     }
 }
 
-/// The launches of a plan, of which a [`Watch`] is told how far they are.
+/// Reports the progress of a plan's launches to a [`Watch`].
 struct Watched {
     watch: Option<Watch>,
-    /// Bytes that the launches read: of those that are done, and of all.
+    /// Bytes that launches read: of those that are done, and of all.
     done: f64,
     total: f64,
 }
@@ -139,7 +139,7 @@ impl Watched {
     /// Runs a launch.
     ///
     /// # Errors
-    /// That of the watch: then the results are unspecified.
+    /// The error of the watch: then the results are unspecified.
     fn launch(&mut self, launch: &Launch, run: impl FnOnce()) -> Result<()> {
         let Some(watch) = self.watch.clone() else {
             run();
@@ -158,9 +158,9 @@ impl Watched {
     }
 }
 
-/// Runs a plan. `inputs` are the memory that the plan's inputs are in, and the results likewise.
-/// After each launch, `after` is called with the launch's number and the bytes of each buffer that
-/// it wrote to.
+/// Runs a plan. `inputs` are the memory of the plan's inputs, and the results likewise. After each
+/// launch, `after` is called with the launch's number and the bytes of each buffer that it wrote
+/// to.
 ///
 /// Buffers from `memory` hold arbitrary bytes. No launch reads them: a plan writes each buffer
 /// before it is read, and all bytes of each result.
@@ -182,7 +182,7 @@ pub(crate) fn execute(
     memory.begin_run(words.iter().sum());
     let mut buffers: Vec<Words> =
         words.into_iter().map(|words| memory.take(words)).collect::<Result<_>>()?;
-    // Between the elements of a view shall be no leftovers of earlier runs.
+    // The gaps of a view must not have bytes of earlier runs.
     let first = inputs.len();
     for (buffer, view) in buffers.iter_mut().zip(&plan.views).skip(first) {
         if !view.is_contiguous() {
@@ -212,7 +212,7 @@ pub(crate) fn execute(
             .map(|(words, range)| {
                 let size = plan.buffers[range.buffer].size as usize;
                 let bytes = &mut bytemuck::cast_slice_mut(words)[..size];
-                // As a GPU binds it: whole words.
+                // Whole words, as a GPU binds it.
                 let size = range.size.next_multiple_of(4);
                 let end = bytes.len().min((range.offset + size) as usize);
                 &mut bytes[range.offset as usize..end]
@@ -240,7 +240,7 @@ pub(crate) fn execute(
     results.map(result).collect()
 }
 
-/// The elements of a view, one after the other, for a kernel that reads them so: the bytes, and how
+/// The elements of a view as contiguous bytes, for a kernel that needs them so: the bytes, and how
 /// many.
 fn gather(launch: &Launch, sources: &[&[u8]], memory: &Memory) -> Result<Option<(Words, usize)>> {
     let Some(view) = launch.gathered() else {

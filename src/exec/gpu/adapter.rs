@@ -8,18 +8,18 @@ use super::browser;
 use super::{DeviceInfo, Gpu, set_loss_callback};
 use crate::base::error::{Error, Result};
 
-/// What a device is asked for.
+/// What is requested of an adapter.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Request<'a> {
     /// The directory of the pipeline cache.
     pub cache: Option<&'a Path>,
-    /// Optional features, of which those are requested that the adapter has.
+    /// Optional features. Those that the adapter has are requested.
     pub features: wgpu::Features,
     /// Which adapter is the best.
     pub power: wgpu::PowerPreference,
 }
 
-/// An adapter and what it is.
+/// An adapter and its description.
 pub(crate) struct Found {
     pub adapter: wgpu::Adapter,
     pub info: DeviceInfo,
@@ -39,9 +39,9 @@ fn instance() -> Option<wgpu::Instance> {
     Some(wgpu::Instance::new(descriptor))
 }
 
-/// The adapters there are.
+/// The available adapters.
 async fn enumerate(instance: &wgpu::Instance, power: wgpu::PowerPreference) -> Vec<wgpu::Adapter> {
-    // A browser has one for each preference, and lists none.
+    // A browser has one for each preference, and no list of them.
     if cfg!(target_family = "wasm") {
         let options = wgpu::RequestAdapterOptions { power_preference: power, ..Default::default() };
         return instance.request_adapter(&options).await.into_iter().collect();
@@ -58,7 +58,7 @@ async fn find_all(power: wgpu::PowerPreference) -> Vec<Found> {
         adapter.get_downlevel_capabilities().flags.contains(compute)
             && adapter.limits().max_storage_buffers_per_shader_stage >= 2
     });
-    // The sort is stable: within a kind, the drivers' order stays.
+    // The sort is stable: within a kind, the drivers' order remains.
     let low_power = power == wgpu::PowerPreference::LowPower;
     adapters.sort_by_key(|adapter| match adapter.get_info().device_type {
         wgpu::DeviceType::DiscreteGpu => u8::from(low_power),
@@ -106,7 +106,7 @@ pub(crate) async fn find(name: &str, power: wgpu::PowerPreference) -> Result<wgp
     let mut adapters = find_all(power).await;
     let lower = name.trim().to_lowercase();
     let index = match (&*lower, lower.parse::<usize>()) {
-        // Every description contains it.
+        // Every description contains the empty string.
         ("", _) => None,
         // Software adapters come last.
         ("gpu", _) => Some(0),
@@ -129,7 +129,7 @@ pub(crate) async fn find(name: &str, power: wgpu::PowerPreference) -> Result<wgp
     }
 }
 
-/// What could be named: the index, backend and name of each adapter, and the CPU.
+/// The possible names: the index, backend and name of each adapter, and the CPU.
 fn found(adapters: &[Found], cpu: bool) -> String {
     let mut found: Vec<String> = (adapters.iter().enumerate())
         .map(|(index, Found { info, .. })| format!("{index} {} {}", info.backend, info.name))
@@ -141,8 +141,8 @@ fn found(adapters: &[Found], cpu: bool) -> String {
     }
 }
 
-/// Opens a device with the adapter's own limits. It requests the optional features that are wanted,
-/// and the pipeline cache if there is a directory for it.
+/// Opens a device with the adapter's own limits. It requests the wanted features that the adapter
+/// has, and the pipeline cache if there is a directory for it.
 pub(crate) async fn request(adapter: &wgpu::Adapter, wanted: Request<'_>) -> Result<Gpu> {
     let cache = wanted.cache.map_or(wgpu::Features::empty(), |_| wgpu::Features::PIPELINE_CACHE);
     let descriptor = wgpu::DeviceDescriptor {
@@ -159,7 +159,7 @@ pub(crate) async fn request(adapter: &wgpu::Adapter, wanted: Request<'_>) -> Res
     }));
     let gpu = Gpu::from_wgpu(&device, &queue, wanted.cache);
     set_loss_callback(&device, &gpu.lost);
-    // A device has the limits that were requested; its adapter tells more of itself.
+    // A device has the limits that were requested. Its adapter has more information about itself.
     let info = DeviceInfo { name: gpu.info.name.clone(), ..info(adapter) };
     Ok(Gpu { info, ..gpu })
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::launch::Pass;
 
-/// The number of sets of bind groups that are kept at first, and at most.
+/// The number of sets of bind groups that are kept at first, and the maximum.
 const MIN_SETS: usize = 4;
 const MAX_SETS: usize = 64;
 
@@ -21,9 +21,10 @@ pub(super) struct BindGroupCache {
 struct Sets {
     /// The newest first.
     kept: Vec<BoundSet>,
-    /// How many more than [`MIN_SETS`] are kept: one for each that came again too late.
+    /// How many more than [`MIN_SETS`] are kept: one for each set that recurred after it was
+    /// dropped.
     more: usize,
-    /// The hashes of the sets that were kept before, the newest first. They keep no buffer alive.
+    /// The hashes of dropped sets, the newest first. They keep no buffer alive.
     dropped: VecDeque<u64>,
 }
 
@@ -45,7 +46,7 @@ impl BindGroupCache {
         Some(kept[0].passes.clone())
     }
 
-    /// Forgets all.
+    /// Drops all sets.
     pub(super) fn clear(&self) {
         *self.sets.lock().unwrap_or_else(PoisonError::into_inner) = Sets::default();
     }

@@ -1,4 +1,4 @@
-//! What a browser tells of its adapters, and wgpu does not pass on.
+//! Information about a browser's adapters that wgpu does not pass on.
 
 use js_sys::{Function, Object, Promise, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
@@ -10,7 +10,7 @@ pub(super) fn has_navigator() -> bool {
     ["Window", "WorkerGlobalScope"].into_iter().any(|class| property(&global, class).is_some())
 }
 
-/// The name of the adapter that the browser gives for a power preference, if it gives one.
+/// The name of the adapter that the browser returns for a power preference, if any.
 pub(super) async fn adapter_name(power: wgpu::PowerPreference) -> Option<String> {
     let gpu = property(&property(&js_sys::global(), "navigator")?, "gpu")?;
     let options = Object::new();
@@ -33,8 +33,8 @@ pub(super) fn device_name(device: &wgpu::Device) -> Option<String> {
     Some(name(&property(device.as_webgpu()?, "adapterInfo")?))
 }
 
-/// A name from a `GPUAdapterInfo`: what is known of vendor, architecture and description. Browsers
-/// leave out what would tell users apart.
+/// A name from a `GPUAdapterInfo`: vendor, architecture and description, as far as they are known.
+/// Browsers omit what would identify users.
 fn name(info: &JsValue) -> String {
     let parts = ["vendor", "architecture", "description"].map(|key| property(info, key));
     let known: Vec<String> =

@@ -21,8 +21,8 @@ struct Copy {
 }
 
 impl Buffer {
-    /// Copies a tensor to the host that begins at a byte of the buffer, a multiple of 4. `wait`:
-    /// whether this may block until the device is done.
+    /// Copies a tensor to the host. It begins at byte `first` of the buffer, a multiple of 4.
+    /// `wait`: whether this may block until the device is done.
     pub(crate) async fn download(
         &self,
         first: u64,
@@ -32,8 +32,8 @@ impl Buffer {
         self.gpu.finish(self.read(first, desc).await?, wait).await
     }
 
-    /// As [`Buffer::download`], but `read` takes the bytes from where a browser maps them, without a
-    /// copy in the WebAssembly's memory. It is not called if there are none.
+    /// As [`Buffer::download`], but `read` gets the bytes that the browser has mapped, without a
+    /// copy in the WebAssembly memory. It is not called if there are none.
     #[cfg(target_family = "wasm")]
     pub(crate) async fn mapped(
         &self,
@@ -45,7 +45,7 @@ impl Buffer {
         if let Some(view) = self.gpu.view(&copy, false).await? {
             read(&view);
         }
-        // A browser frees it otherwise when it collects garbage.
+        // Otherwise a browser frees it only when it collects garbage.
         if let Some(copy) = copy {
             copy.staging.destroy();
         }
@@ -105,12 +105,12 @@ impl Gpu {
 
     /// Waits for a copy and maps it.
     ///
-    /// The staging buffer is unmapped by being dropped: `unmap` would report an error if the device
-    /// has just been lost.
+    /// Dropping the staging buffer unmaps it: `unmap` would report an error if the device has just
+    /// been lost.
     async fn view(&self, copy: &Option<Copy>, wait: bool) -> Result<Option<wgpu::BufferView>> {
         let Some(copy) = copy else { return Ok(None) };
         if wait {
-            // Only up to the copy: later submissions may still be running.
+            // Only until the copy is done: later submissions may still be running.
             let submission_index = Some(copy.submission.clone());
             self.poll(wgpu::PollType::Wait { submission_index, timeout: None })?;
         }

@@ -43,7 +43,7 @@ impl Recording {
     }
 }
 
-/// Checks the inputs of a plan, which `mine` is the recording of.
+/// Checks the inputs of a plan. `mine` identifies its recording.
 fn check(inputs: &[&Buffer], mine: Option<&Arc<AtomicBool>>) -> Result<()> {
     let mut inputs = inputs.iter().enumerate();
     inputs.try_for_each(|(i, input)| input.check(mine, "a plan", format!("input {i}")))

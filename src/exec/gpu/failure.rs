@@ -1,5 +1,5 @@
-//! Errors that a device reports, in our own error scopes, and its loss. A loss is found also where
-//! the loss callback belongs to the caller.
+//! Errors that a device reports in our own error scopes, and its loss, which is detected even if the
+//! loss callback belongs to the caller.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
@@ -47,7 +47,7 @@ impl Gpu {
         (value, first_error(memory.pop(), validation.pop(), internal.pop()))
     }
 
-    /// `value`, unless the device reported an error.
+    /// `value`, unless the device has reported an error.
     fn outcome<T>(&self, what: &str, value: Result<T>, reported: Option<wgpu::Error>) -> Result<T> {
         let device = self.info.name.clone();
         match reported {
@@ -59,7 +59,7 @@ impl Gpu {
         }
     }
 
-    /// An error if the device is lost, or if its queue is another's.
+    /// An error if the device is lost, or if its queue belongs to another one.
     pub(crate) fn check_alive(&self) -> Result<()> {
         if self.has_wrong_queue {
             return Err(Error::WrongQueue { device: self.described() });
@@ -76,11 +76,10 @@ impl Gpu {
     }
 
     /// Whether the device no longer reports errors.
-    ///
-    /// wgpu reports a loss only through a callback, which on a caller's device belongs to the
-    /// caller, and the destruction of a device only in a later poll. But a lost device reports no
-    /// other errors either. This provokes a validation error: if it is not reported, the device is
-    /// lost. The call reaches neither the driver nor existing objects.
+    /// wgpu reports a loss only through a callback, which on a caller's device belongs to the caller,
+    /// and the destruction of a device only in a later poll. But a lost device reports no other errors
+    /// either. So this provokes a validation error: if it is not reported, the device is lost. The
+    /// call reaches neither the driver nor existing objects.
     fn is_unresponsive(&self) -> bool {
         let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
         drop(self.device.create_buffer(&wgpu::BufferDescriptor {
@@ -93,17 +92,17 @@ impl Gpu {
         matches!(error, Poll::Ready(None))
     }
 
-    /// Whether the queue is the device's own, as far as this can be found out.
+    /// Whether the queue belongs to the device, as far as this can be determined.
     ///
-    /// wgpu has no question for it, and reports what a wrong queue is used for to the queue's device.
-    /// But a submit also ends the mappings that are ready, of the queue's device alone, and calls
-    /// back on the same thread.
+    /// wgpu has no query for this, and reports errors of a wrong queue to that queue's device. But a
+    /// submit also completes the mappings that are ready, only those of the queue's device, and calls
+    /// their callbacks on the same thread.
     pub(super) fn owns_queue(&self) -> bool {
-        // There errors come late, and the queue is a property of the device.
+        // There errors arrive late, and the queue is a property of the device.
         if self.is_browser {
             return true;
         }
-        // Another thread that polls the device may be first; then this is tried again.
+        // Another thread may poll the device first; then this tries again.
         for _ in 0..100 {
             let (sender, called) = mpsc::channel();
             let is_here = |called: Option<thread::ThreadId>| called == Some(thread::current().id());
@@ -115,9 +114,9 @@ impl Gpu {
                 });
                 Ok(buffer)
             };
-            // A device that fails at this says so again.
+            // If this fails, the device reports the same error again later.
             let Ok(_buffer) = self.catch_now("a queue check", map) else { return true };
-            // Called at once: the device's own queue is gone.
+            // Called although nothing was submitted: the device's own queue has been dropped.
             match called.try_recv() {
                 Ok(None) => return true,
                 Ok(called) if is_here(called) => return false,
@@ -143,8 +142,8 @@ impl Gpu {
         true
     }
 
-    /// An error if a buffer was destroyed: `names` are the operator and the tensor. wgpu tells it when
-    /// it is asked for a range that is not mapped; a browser does not.
+    /// An error if a buffer was destroyed: `names` are the operator and the tensor. wgpu reports it on
+    /// access to a range that is not mapped; a browser does not.
     pub(super) fn check_not_destroyed(
         &self,
         buffer: &wgpu::Buffer,
@@ -156,7 +155,7 @@ impl Gpu {
         if !is_destroyed {
             return Ok(());
         }
-        // With a device all its buffers are destroyed.
+        // The destruction of a device destroys its buffers, too.
         self.check_alive()?;
         let (operator, tensor) = names();
         Err(Error::BufferDestroyed { operator, tensor })
@@ -182,7 +181,7 @@ impl Gpu {
         }
     }
 
-    /// Waits for what a callback of the device sends; `None` if the callback was dropped.
+    /// Waits for the value that a callback of the device sends; `None` if the callback was dropped.
     pub(super) async fn receive<T: 'static>(
         &self,
         receiver: &OneshotReceiver<T>,
@@ -191,12 +190,12 @@ impl Gpu {
         #[cfg(not(target_family = "wasm"))]
         let mut waiting: Option<super::poller::Waiting<'_>> = None;
         std::future::poll_fn(|context| {
-            // If polling fails, the callback would never be called.
+            // If polling fails, nothing calls the callback.
             if let Err(error) = self.poll(wgpu::PollType::Poll) {
                 return Poll::Ready(Err(error));
             }
             let state = receive.as_mut().poll(context);
-            // A browser calls back by itself; other platforms need polls.
+            // A browser needs no polls; other platforms do.
             #[cfg(not(target_family = "wasm"))]
             if state.is_pending() {
                 match &waiting {
@@ -228,7 +227,7 @@ impl Gpu {
     }
 }
 
-/// The first error of three scopes. It is compiled once, and not for each `f` of [`Gpu::scoped`].
+/// The first error of three scopes. It is compiled once, not for each `f` of [`Gpu::scoped`].
 async fn first_error<F>(memory: F, validation: F, internal: F) -> Option<wgpu::Error>
 where
     F: Future<Output = Option<wgpu::Error>>,

@@ -39,7 +39,7 @@ pub enum DeviceKind {
     Integrated,
     /// A GPU of a virtual machine.
     Virtual,
-    /// A GPU API on the CPU.
+    /// A GPU that a driver emulates on the CPU.
     Software,
     /// Not known.
     Other,
@@ -145,7 +145,7 @@ impl DeviceInfo {
         }
     }
 
-    /// The same with another name, if it is known.
+    /// The same with another name, if one is known.
     #[cfg(all(target_family = "wasm", feature = "webgpu"))]
     pub(super) fn named(self, name: Option<String>) -> Self {
         Self { name: name.unwrap_or_else(|| "WebGPU".to_string()), ..self }

@@ -1,4 +1,4 @@
-//! Turns the launches of a plan into compute passes: pipelines, parameter buffers and bind groups.
+//! Encodes the launches of a plan as compute passes: pipelines, parameter buffers and bind groups.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::base::error::Result;
 use crate::base::threads;
 use crate::plan::{Launch, Plan, Range, Shader};
 
-/// The part of a plan's launches that does not depend on the buffers they bind.
+/// The part of a plan's launches that does not depend on buffers.
 pub(super) struct Compiled {
     pub steps: Vec<Step>,
     /// The parameters of all launches; `None` if there are no launches.
@@ -23,7 +23,7 @@ pub(super) struct Step {
     shader: Shader,
     label: Arc<str>,
     pipeline: Arc<wgpu::ComputePipeline>,
-    /// That for sources and results in one buffer: the same one where they never are.
+    /// The pipeline for sources and results in one buffer; `pipeline` again if they never are.
     shared_buffer: Arc<wgpu::ComputePipeline>,
     /// The offset of its parameters in [`Compiled::params`], in bytes.
     params: wgpu::BufferAddress,
@@ -42,7 +42,7 @@ pub(super) struct Pass {
 /// The workgroups of a launch in each dimension.
 pub(super) enum Grid {
     Known([u32; 3]),
-    /// Three words that the GPU writes, from an offset on, in bytes.
+    /// Three words that the GPU writes, at an offset in bytes.
     Chosen(wgpu::Buffer, u64),
 }
 
@@ -89,14 +89,14 @@ impl Gpu {
         Ok(Compiled { steps, params: Some(buffer) })
     }
 
-    /// Makes the pipeline of one shader.
+    /// Creates the pipeline of one shader.
     pub(crate) async fn compile_one(&self, shader: &Shader) -> Result<()> {
         let made = self.catch("compiling", || Ok(self.pipelines.get(&self.device, shader))).await;
         made.map(drop).inspect_err(|_| self.pipelines.forget(shader))
     }
 
-    /// Makes the pipelines of shaders on all cores, as far as there are none. A browser shares
-    /// wgpu's objects with no other thread: there, and where one is missing, this does nothing.
+    /// Creates missing pipelines on all cores. Does nothing if only one is missing, or in a
+    /// browser, where other threads cannot use wgpu's objects.
     pub(super) fn compile_all(&self, shaders: impl Iterator<Item = Shader>) -> Result<()> {
         let missing: HashSet<Shader> = shaders.filter(|s| !self.pipelines.has(s)).collect();
         if missing.len() < 2 {
@@ -105,7 +105,7 @@ impl Gpu {
         #[cfg(not(target_family = "wasm"))]
         {
             let made: Vec<OnceLock<Result<()>>> = missing.iter().map(|_| OnceLock::new()).collect();
-            // Each thread has error scopes of its own.
+            // Each thread has its own error scopes.
             threads::each(missing.iter().zip(&made).collect(), |(shader, made)| {
                 made.get_or_init(|| pollster::block_on(self.compile_one(shader)));
             });
@@ -115,7 +115,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Whether a buffer can be bound by itself: not if it belongs to another device.
+    /// Whether a buffer alone can be bound: not if it belongs to another device.
     pub(super) fn can_bind(&self, buffer: &wgpu::Buffer) -> bool {
         let entry = wgpu::BindGroupLayoutEntry {
             binding: 0,
@@ -189,7 +189,7 @@ impl Gpu {
     }
 }
 
-/// A part of a buffer at a binding: from an offset on, so many bytes.
+/// Binds `size` bytes of a buffer, from an offset on.
 pub(super) fn bind(
     binding: u32,
     buffer: &wgpu::Buffer,

@@ -41,10 +41,10 @@ use crate::base::error::{Error, Result};
 const PADDING: u64 = 16;
 
 /// Larger uploads are submitted in parts, so that the device copies a part while the host copies the
-/// next one, and wgpu's staging memory is used again.
+/// next one, and wgpu's staging memory is reused.
 const UPLOAD_PART: usize = 4 << 20;
 
-/// What our buffers of tensors are used for.
+/// The usage of our tensors' buffers.
 const TENSOR: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
     .union(wgpu::BufferUsages::COPY_DST)
     .union(wgpu::BufferUsages::COPY_SRC);
@@ -56,17 +56,17 @@ pub(crate) struct Gpu {
     #[cfg(not(target_family = "wasm"))]
     poller: Arc<poller::Poller>,
     pub(crate) info: DeviceInfo,
-    /// Tells devices of one name apart.
+    /// Distinguishes devices with the same name.
     number: usize,
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
     pipelines: Arc<Pipelines>,
-    /// Why the device was lost, if it is known to be.
+    /// Why the device was lost, if it is known to be lost.
     lost: Arc<OnceLock<String>>,
-    /// Whether this is a browser's device, which reports a loss to our callback beside the caller's,
-    /// and other errors too late to tell a loss by them.
+    /// Whether this is a browser's device. It reports a loss to our callback in addition to the
+    /// caller's, and other errors too late to detect a loss by them.
     is_browser: bool,
-    /// Whether the queue is that of another device.
+    /// Whether the queue belongs to another device.
     has_wrong_queue: bool,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Gpu {
 pub(crate) struct Buffer {
     pub(crate) gpu: Arc<Gpu>,
     buffer: wgpu::Buffer,
-    /// Whether the work that fills the buffer has been submitted; `None` if it certainly has.
+    /// Whether the work that fills the buffer has been submitted; `None` if it is known to be.
     submitted: Option<Arc<AtomicBool>>,
 }
 
@@ -91,8 +91,8 @@ fn set_loss_callback(device: &wgpu::Device, lost: &Arc<OnceLock<String>>) {
 }
 
 impl Gpu {
-    /// A device that the caller has opened. Its pipelines are kept in a file of the directory
-    /// `cache`, if one is given and the device can.
+    /// A device that the caller has opened. Its pipelines are kept in a file in the directory
+    /// `cache`, if one is given and the device supports it.
     pub(crate) fn from_wgpu(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -102,7 +102,7 @@ impl Gpu {
         #[cfg(all(target_family = "wasm", feature = "webgpu"))]
         let info = info.named(browser::device_name(device));
         let lost = Arc::default();
-        // In a browser, setting a callback does not replace the caller's.
+        // In a browser, a new callback does not replace the caller's.
         let is_browser = device.adapter_info().backend == wgpu::Backend::BrowserWebGpu;
         if is_browser {
             set_loss_callback(device, &lost);
@@ -123,7 +123,7 @@ impl Gpu {
         Self { has_wrong_queue: !gpu.owns_queue(), ..gpu }
     }
 
-    /// The same device, on which `edit` changes the texts of shaders before compilation.
+    /// The same device. `edit` changes the texts of shaders before compilation.
     pub(crate) fn with_edit(&self, edit: pipeline::Edit) -> Self {
         let pipelines = Arc::new(Pipelines::with_edit(edit, self.pipelines.clone()));
         Self { pipelines, ..self.clone() }
@@ -177,7 +177,7 @@ impl Gpu {
         Ok(Buffer { gpu: self.clone(), buffer, submitted: None })
     }
 
-    /// Copies bytes to the buffer of an earlier upload of as many.
+    /// Copies bytes to the buffer of an earlier upload of the same size.
     pub(crate) async fn upload_again(&self, buffer: &Buffer, bytes: &[u8]) -> Result<()> {
         self.catch("an upload", || {
             self.write(&buffer.buffer, bytes);
@@ -204,7 +204,7 @@ impl Gpu {
 }
 
 impl Buffer {
-    /// An error, unless the buffer may be used: `tensor` is what it is in `operator`. `mine`
+    /// An error, unless the buffer may be used: `tensor` is its name in `operator`. `mine`
     /// identifies the caller's own recording, which may use the buffer before it is submitted.
     fn check(&self, mine: Option<&Arc<AtomicBool>>, operator: &str, tensor: String) -> Result<()> {
         self.check_submitted(mine)?;

@@ -1,4 +1,4 @@
-//! Where the inputs and results of a recorded operator are.
+//! The memory of a recorded operator's inputs and results.
 
 use super::texture::TextureRange;
 
@@ -13,7 +13,7 @@ pub struct BufferRange<'a> {
 }
 
 impl<'a> BufferRange<'a> {
-    /// From an offset in bytes on.
+    /// The part that begins at an offset in bytes.
     pub fn new(buffer: &'a wgpu::Buffer, offset: u64) -> Self {
         Self { buffer, offset }
     }

@@ -9,7 +9,7 @@ use super::cache::PipelineFile;
 use crate::plan::Shader;
 
 /// The maximum number of pipelines that are kept. Each takes memory in the driver, a megabyte or two
-/// in software drivers, and there is no bound on shaders that are specialised for attributes.
+/// in software drivers, and the number of specialized shaders is unbounded.
 const MAX_KEPT: usize = 384;
 
 /// A pipeline, set by the first thread that needs it.
@@ -51,14 +51,14 @@ pub(crate) struct Pipelines {
 /// Changes the texts of shaders before compilation.
 pub(crate) type Edit = Arc<dyn Fn(&Shader, String) -> String + Send + Sync>;
 
-/// An edit, and the pipelines of shaders that it leaves as they are.
+/// An edit, and the pipelines of shaders that it does not change.
 struct Edited {
     edit: Edit,
     others: Arc<Pipelines>,
 }
 
 impl Pipelines {
-    /// The pipeline of a shader. Errors go to the caller's error scopes.
+    /// The pipeline of a shader. Errors are reported to the caller's error scopes.
     ///
     /// If another thread is creating this pipeline, the call waits for it. Other pipelines can be
     /// created at the same time.
@@ -88,13 +88,13 @@ impl Pipelines {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Pipelines of edited texts, beside those of the shaders that an edit leaves as they are.
+    /// Pipelines of edited texts. Shaders that the edit does not change use `others`.
     pub(crate) fn with_edit(edit: Edit, others: Arc<Self>) -> Self {
         Self { edited: Some(Edited { edit, others }), ..Self::default() }
     }
 
-    /// No pipelines yet. They are kept in a file of the directory `cache`, if one is given and the
-    /// device can.
+    /// No pipelines yet. They are kept in a file in the directory `cache`, if one is given and the
+    /// device supports it.
     #[cfg_attr(not(feature = "pipeline-cache"), expect(unused_variables, reason = "no files"))]
     pub(crate) fn new(device: &wgpu::Device, cache: Option<&Path>) -> Self {
         Self {
@@ -160,7 +160,8 @@ mod tests {
     use crate::plan::KERNELS;
     use crate::tensor::ElementType;
 
-    /// There may be any number of shaders, but not of their pipelines: those used last stay.
+    /// The number of shaders is unbounded, that of pipelines is not: the most recently used ones are
+    /// kept.
     #[test]
     fn pipelines_of_many_shaders_are_few() {
         let mut slots = Slots::default();

@@ -1,8 +1,8 @@
 //! A thread that polls a device while futures wait for it.
 //!
-//! wgpu calls back from a poll alone. The thread starts when a future first waits for the device,
-//! sleeps while none does, and ends with the device. It polls at intervals instead of blocking in
-//! wgpu: there it would hold locks that other threads need to destroy resources.
+//! wgpu calls callbacks only during a poll. The thread starts when a future first waits for the
+//! device, sleeps while none does, and ends with the device. It polls at intervals instead of
+//! blocking in wgpu: there it would hold locks that other threads need to destroy resources.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +16,7 @@ use crate::base::error::{Error, Result};
 /// The interval of polls is an eighth of the time waited so far, within these bounds.
 const MIN_PAUSE: Duration = Duration::from_micros(20);
 const MAX_PAUSE: Duration = Duration::from_millis(1);
-/// How long the end of a device waits for a poll that has begun: callbacks may run in it.
+/// How long dropping a device waits for a poll that has begun: it may run callbacks.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The polling thread of a device.
@@ -31,31 +31,31 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// The futures that wait, by the order in which they began to.
+    /// The waiting futures, in the order in which they began to wait.
     waiting: BTreeMap<u64, Waker>,
     /// How many futures have waited.
     count: u64,
-    /// The device, while a future waits, and since when the last one does.
+    /// The device, while a future waits, and when the last one began to wait.
     polled: Option<(wgpu::Device, Instant)>,
     thread: Option<ThreadId>,
     is_polling: bool,
     ended: bool,
 }
 
-/// A future that waits for the device, until this is dropped.
+/// A future that waits for the device, until this value is dropped.
 pub(super) struct Waiting<'a> {
     shared: &'a Shared,
     number: u64,
 }
 
 impl Poller {
-    /// Polls the device from now on. News wake the future by themselves; `waker` is woken if a poll
-    /// fails.
+    /// Polls the device from now on. Callbacks wake the future themselves; `waker` is woken if a
+    /// poll fails.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if the system has no thread.
     pub(super) fn wait(&self, device: &wgpu::Device, waker: &Waker) -> Result<Waiting<'_>> {
-        // Wakers are code of the caller's: none is dropped or woken under the lock.
+        // Wakers are code of the caller: none is dropped or woken under the lock.
         let waker = waker.clone();
         let mut state = self.0.lock();
         if state.thread.is_none() {
@@ -76,7 +76,7 @@ impl Poller {
 }
 
 impl Waiting<'_> {
-    /// The future has been polled with another waker.
+    /// Notes that the future was polled with another waker.
     pub(super) fn set_waker(&self, waker: &Waker) {
         let waker = waker.clone();
         let former = self.shared.lock().waiting.insert(self.number, waker);
@@ -101,8 +101,8 @@ impl Drop for Poller {
         let mut state = self.0.lock();
         state.ended = true;
         self.0.changed.notify_all();
-        // The thread must not be the last to hold the device: a driver that is closed while the
-        // program ends may crash. A callback that runs in the poll may drop the device itself.
+        // The thread must not drop the last handle of the device: a driver that is closed while the
+        // program ends may crash. A callback that runs in the poll may itself drop the device.
         if state.thread != Some(thread::current().id()) {
             let ended = self.0.changed.wait_timeout_while(state, END_TIMEOUT, |s| s.is_polling);
             drop(ended);
@@ -124,8 +124,8 @@ impl Shared {
             };
             state.is_polling = true;
             drop(state);
-            // wgpu panics when the driver reports a loss, and a callback of the caller's may panic.
-            // The futures find out which it was.
+            // wgpu panics when the driver reports a loss, and a callback of the caller may panic.
+            // The futures distinguish these cases.
             let poll = AssertUnwindSafe(|| device.poll(wgpu::PollType::Poll));
             let has_failed = !matches!(catch_unwind(poll), Ok(Ok(_)));
             drop(device);

@@ -26,7 +26,7 @@ pub struct Prepared {
     /// The plans of smaller sizes in ascending order, and how the GPU chooses among all.
     smaller: Vec<(Plan, Ready)>,
     pub(super) choice: Option<Choice>,
-    /// Whose they are, if others have them, too.
+    /// The shared scratch that the buffers belong to, if any.
     shared: Option<Scratch>,
     replan: Replan,
     /// The copies of inputs and results that were recorded as textures.
@@ -70,8 +70,8 @@ impl Gpu {
         })
     }
 
-    /// Compiles a plan, and takes its scratch: from that of an earlier plan, or from scratch that
-    /// several share, as far as there is.
+    /// Compiles a plan, and takes its scratch: as far as possible from that of an earlier plan, or
+    /// from shared scratch.
     async fn ready(
         &self,
         plan: &Plan,
@@ -94,8 +94,8 @@ impl Gpu {
         })
     }
 
-    /// Scratch of a plan: of the buffers that there are, the smallest that are large enough. New ones
-    /// are added to them.
+    /// Scratch of a plan: the smallest buffers of `kept` that are large enough. New ones are added to
+    /// `kept`.
     fn scratch(&self, plan: &Plan, kept: &mut Vec<wgpu::Buffer>) -> Result<Vec<wgpu::Buffer>> {
         let sizes: Vec<u64> = plan.scratch().collect();
         let mut order: Vec<usize> = (0..sizes.len()).collect();
@@ -119,7 +119,7 @@ impl Gpu {
     }
 }
 
-/// Scratch that several [`Prepared`] share; see [`Prepared::share_scratch`]. Clones are the same.
+/// Scratch that several [`Prepared`] share; see [`Prepared::share_scratch`]. Clones share it, too.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch(Arc<Mutex<Vec<wgpu::Buffer>>>);
 
@@ -141,7 +141,7 @@ impl Scratch {
 
 /// The shaders of a launch on a caller's buffers: for sources and results in different buffers, and
 /// in one. WebGPU does not allow a dispatch to bind a buffer both as read-only and as writable, so
-/// the second binds its sources as writable. It is the first where they cannot be in one buffer.
+/// the second binds its sources as writable. If they cannot be in one buffer, both are the same.
 fn shaders(launch: &Launch, plan: &Plan) -> [Shader; 2] {
     let shader = whole_blocks(launch, plan);
     let callers = |ranges: &[Range]| {
@@ -151,8 +151,8 @@ fn shaders(launch: &Launch, plan: &Plan) -> [Shader; 2] {
     [shader, Shader { shared_buffer, ..shader }]
 }
 
-/// The shader of a launch on a caller's buffers. Unlike our own, they may end with the tensor. If
-/// the last block would reach past that end, the shader must read single words.
+/// The shader of a launch on a caller's buffers. Unlike our own, they may end with the tensor. If the
+/// last block would reach beyond that end, the shader must read single words.
 fn whole_blocks(launch: &Launch, plan: &Plan) -> Shader {
     let words = launch.sources.first().is_some_and(|range| {
         let buffer = &plan.buffers[range.buffer];
@@ -184,8 +184,8 @@ impl Prepared {
     }
 
     /// Uses shared scratch, and drops its own. Operators that share scratch cannot run at the same
-    /// time: the GPU runs them one after the other, in the order of submission. Let the operator
-    /// that needs most share first, since a later one that needs more adds buffers. Copies of
+    /// time: the GPU runs them one after the other, in the order of submission. Let the operator that
+    /// needs most scratch share it first, since a later one that needs more adds buffers. Copies of
     /// textures are not shared.
     ///
     /// # Errors
@@ -220,8 +220,8 @@ impl Prepared {
         Ok(())
     }
 
-    /// Adds plans for inputs of smaller sizes, in ascending order, among which the GPU chooses.
-    /// `largest` is the size of its own plan.
+    /// Adds plans for inputs of smaller sizes, in ascending order. The GPU chooses among them.
+    /// `largest` is the size of the existing plan.
     pub(crate) async fn with_smaller(
         mut self,
         plans: Vec<(u32, Plan)>,
@@ -240,7 +240,7 @@ impl Prepared {
         Ok(self)
     }
 
-    /// All plans, by size in ascending order: its own one is the last.
+    /// All plans, in ascending order of size. The operator's own plan is the last.
     fn plans(&self) -> impl Iterator<Item = (&Plan, &Ready)> {
         let smaller = self.smaller.iter().map(|(plan, ready)| (plan, ready));
         smaller.chain(iter::once((&self.plan, &self.ready)))

@@ -10,7 +10,7 @@ use super::prepared::Prepared;
 use super::texture::{TextureCopy, TextureRange};
 use crate::base::error::{Error, Result};
 
-/// An open debug group. Dropping it closes the group, also when the stack unwinds.
+/// An open debug group. Dropping it closes the group, even when the stack unwinds.
 pub(super) struct DebugGroup<'a>(pub(super) &'a mut wgpu::CommandEncoder);
 
 impl<'a> DebugGroup<'a> {
@@ -26,12 +26,12 @@ impl Drop for DebugGroup<'_> {
     }
 }
 
-/// The inputs and results of a recording, which [`Record::finish`] records. Made by
+/// The inputs and results of a recording. [`Record::finish`] records them. Created by
 /// [`Prepared::record`] and [`Prepared::reserve`].
 #[must_use = "nothing is recorded before `finish`"]
 pub struct Record<'a, 't> {
     prepared: &'a Prepared,
-    /// Without one, what would be recorded is only made.
+    /// Without an encoder, the objects of the recording are only created.
     encoder: Option<&'a mut wgpu::CommandEncoder>,
     inputs: Vec<Operand<'t>>,
     outputs: Vec<Operand<'t>>,
@@ -123,10 +123,10 @@ impl Prepared {
     /// # }
     /// ```
     ///
-    /// It submits nothing, waits for nothing, and leaves no error scope open. Results are written
-    /// in whole words: if a result of 1- or 2-byte elements ends within a word, the rest of the
-    /// word is set to 0 or kept, depending on the kernel. A result that was prepared as a view
-    /// keeps the bytes between its elements.
+    /// It submits nothing, waits for nothing, and leaves no error scope open. Results are written in
+    /// whole words: if a result of 1- or 2-byte elements ends within a word, the rest of the word is set
+    /// to 0 or kept, depending on the kernel. A result that was prepared as a view keeps the bytes
+    /// between its elements.
     ///
     /// The bind groups of the last four sets of buffers and offsets are kept, or of up to 64 sets
     /// that recur in turn. They keep the buffers alive until [`Prepared::clear_bindings`].
@@ -139,8 +139,8 @@ impl Prepared {
         Record { encoder: Some(encoder), ..self.reserve() }
     }
 
-    /// Makes the bind groups, and the scratch for textures, that [`Prepared::record`] needs for the same
-    /// inputs and results, so that recording is faster. Its [`finish`](Record::finish) records
+    /// Creates the bind groups, and the scratch for textures, that [`Prepared::record`] needs for the
+    /// same inputs and results, so that recording is faster. Its [`finish`](Record::finish) records
     /// nothing.
     pub fn reserve<'t>(&self) -> Record<'_, 't> {
         Record { prepared: self, encoder: None, inputs: vec![], outputs: vec![], size: None }
@@ -182,8 +182,8 @@ impl Prepared {
         Ok((passes, copies))
     }
 
-    /// The error of the first place that cannot be bound by itself. All else was checked, so it
-    /// belongs to another device.
+    /// The error of the first place that alone cannot be bound. All else was checked, so it belongs to
+    /// another device.
     fn foreign(&self, places: &[Place]) -> Option<Error> {
         let foreign = places.iter().position(|Place(buffer, _)| !self.gpu.can_bind(buffer))?;
         self.gpu.check_alive().err().or_else(|| {
@@ -211,7 +211,7 @@ impl Prepared {
                 actual: outputs.len(),
             });
         }
-        // Textures have scratch of their own, which is copied back as a whole.
+        // Textures have scratch of their own, all of which is copied back.
         let all = inputs.iter().chain(outputs).enumerate();
         let results = outputs.iter().enumerate().filter_map(|(i, operand)| match operand {
             Operand::Buffer(_) => None,
@@ -276,8 +276,8 @@ impl Prepared {
         self.check_texture(i, &copy).map(|()| copy)
     }
 
-    /// Whether the texture of a copy is this device's, and not destroyed. wgpu reports the one when an
-    /// encoder is finished, the other at the submit; so both are tried before.
+    /// Checks that the texture of a copy belongs to this device and is not destroyed. wgpu reports the
+    /// former when an encoder is finished, the latter at the submit; so both are tried first.
     fn check_texture(&self, i: usize, copy: &TextureCopy<'_>) -> Result<()> {
         let tried = self.gpu.catch_now("a texture", || {
             let mut encoder = self.gpu.encoder("wgmax plan");
@@ -293,7 +293,7 @@ impl Prepared {
             }
             Err(error) => return Err(error),
         }
-        // There is no such view, of whatever texture.
+        // No texture has such a view.
         let no_view =
             wgpu::TextureViewDescriptor { base_mip_level: u32::MAX, ..Default::default() };
         match self.gpu.catch_now("a texture", || Ok(copy.range.texture.create_view(&no_view))) {
@@ -306,7 +306,7 @@ impl Prepared {
         }
     }
 
-    /// Checks the range of a tensor: the inputs are numbered first, then the results.
+    /// Checks the range of a tensor. Inputs are numbered first, then results.
     fn check_range(&self, i: usize, range: &BufferRange<'_>) -> Result<()> {
         let alignment = self.gpu.info.limits.alignment;
         let (offset, usage, size) = (range.offset, range.buffer.usage(), range.buffer.size());
@@ -331,7 +331,7 @@ impl Prepared {
         Error::BadTexture { operator: self.label.clone(), tensor: self.tensor(i), reason }
     }
 
-    /// What a tensor is called in errors.
+    /// The name of a tensor in errors.
     fn tensor(&self, i: usize) -> String {
         match i.checked_sub(self.plan.inputs.len()) {
             None => format!("input {i}"),

@@ -1,4 +1,4 @@
-//! Plans for several sizes, of which the GPU takes one when it runs.
+//! Plans for several sizes. The GPU chooses one when it runs.
 
 use super::Gpu;
 use super::bound::Place;
@@ -6,13 +6,13 @@ use super::launch::{Grid, Pass, bind};
 use crate::base::error::Result;
 use crate::plan::{Launch, Plan};
 
-/// Which launches of several plans run, by a number in a buffer of the caller's.
+/// Chooses which launches of several plans run, by a number in a caller's buffer.
 pub(super) struct Choice {
     pipeline: wgpu::ComputePipeline,
-    /// For each launch of all plans, five words: above which number, and up to which one, it runs, and
-    /// its grid.
+    /// For each launch of all plans, five words: it runs if the number is above the first and at most
+    /// the second; its grid.
     launches: wgpu::Buffer,
-    /// The grids that are dispatched: three words a launch, zeros for those that do not run.
+    /// The grids that are dispatched: three words for each launch, zeros if it does not run.
     grids: wgpu::Buffer,
     count: u32,
 }
@@ -41,8 +41,8 @@ fn main(@builtin(global_invocation_id) at: vec3<u32>) {
 ";
 
 impl Choice {
-    /// Among plans for these sizes, in ascending order: the first whose size is large enough, or else
-    /// the last.
+    /// A choice among plans for these sizes, in ascending order: the first size that is large enough,
+    /// or else the last.
     pub(super) fn new<'a>(
         gpu: &Gpu,
         plans: impl Iterator<Item = (u32, &'a Plan)>,
@@ -82,7 +82,8 @@ impl Choice {
         Ok(Some(Self { pipeline, launches, grids, count }))
     }
 
-    /// The passes of all plans, in their order, of which those run that the number at a place chooses.
+    /// The passes of all plans, in their order. Those of the plan run that the number at `number`
+    /// chooses.
     pub(super) fn passes(&self, gpu: &Gpu, number: &Place, plans: Vec<Pass>) -> Vec<Pass> {
         let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("wgmax sizes"),

@@ -3,12 +3,12 @@
 use crate::base::error::{Error, Result};
 use crate::tensor::{ElementType, TensorDesc, View};
 
-/// Rows of a texture in a buffer begin at multiples of so many bytes.
+/// Rows of a texture in a buffer begin at multiples of this many bytes.
 const ROW: usize = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize;
 
 /// A part of a texture: a mip level, and a box of texels in it.
 ///
-/// `From<&wgpu::Texture>` is all of the first mip level.
+/// `From<&wgpu::Texture>` is the whole first mip level.
 #[derive(Clone, Copy, Debug)]
 pub struct TextureRange<'a> {
     /// The texture. An input needs the usage `COPY_SRC`, a result `COPY_DST`; a result that is only
@@ -25,7 +25,7 @@ pub struct TextureRange<'a> {
 impl<'a> TextureRange<'a> {
     /// All of a mip level.
     pub fn mip_level(texture: &'a wgpu::Texture, mip_level: u32) -> Self {
-        // There are no such levels; a shift by more bits would panic.
+        // No texture has more levels; a shift by more bits would panic.
         let size = texture.size().mip_level_size(mip_level.min(31), texture.dimension());
         Self { texture, mip_level, origin: wgpu::Origin3d::ZERO, size }
     }
@@ -82,7 +82,7 @@ fn channels(format: wgpu::TextureFormat) -> Option<(ElementType, usize)> {
 ///
 /// # Errors
 /// [`Error::TextureFormat`] unless texels are whole channels of one element type (8, 16 or 32 bits);
-/// [`Error::ShapeOverflow`], [`Error::BadView`] for sizes that no memory has.
+/// [`Error::ShapeOverflow`], [`Error::BadView`] for sizes that do not fit memory.
 pub fn texture_view(format: wgpu::TextureFormat, size: wgpu::Extent3d) -> Result<View> {
     let (element, channels) =
         channels(format).ok_or_else(|| Error::TextureFormat { format: format!("{format:?}") })?;
@@ -90,7 +90,7 @@ pub fn texture_view(format: wgpu::TextureFormat, size: wgpu::Extent3d) -> Result
     let desc = TensorDesc::new(element, [layers, rows, size.width as usize, channels])?;
     let pitch = row_pitch(size.width as usize * channels, element.size());
     let layer = pitch.checked_mul(rows).and_then(|layer| isize::try_from(layer).ok());
-    // A pitch so large is refused with the view.
+    // A view with such a pitch is refused.
     let layer = layer.unwrap_or(isize::MAX);
     View::new(desc, 0, [layer, pitch as isize, channels as isize, 1])
 }
@@ -111,7 +111,7 @@ pub(super) struct TextureCopy<'a> {
 impl TextureCopy<'_> {
     /// Records the copy to the buffer, if there is one.
     pub(super) fn load(&self, encoder: &mut wgpu::CommandEncoder) {
-        // If a result is a part of the texels, their other elements stay.
+        // If a result has only some channels of the texels, the others must be kept.
         if !self.is_result || !self.staged.whole {
             encoder.copy_texture_to_buffer(self.texture(), self.buffer(), self.range.size);
         }
@@ -161,7 +161,7 @@ impl TextureRange<'_> {
             })
     }
 
-    /// Where this part begins along each axis, and its size.
+    /// Along each axis, where this part begins, and its size.
     fn axes(&self) -> [(u32, u32); 3] {
         let (at, size) = (self.origin, self.size);
         [(at.x, size.width), (at.y, size.height), (at.z, size.depth_or_array_layers)]
@@ -170,7 +170,7 @@ impl TextureRange<'_> {
     /// The layout of this part in a buffer, for a tensor that was prepared with a view.
     ///
     /// # Errors
-    /// The reason, as a sentence, why this is no place for the tensor.
+    /// The reason, as a sentence, why the part cannot hold the tensor.
     pub(super) fn staged(&self, view: &View, is_result: bool) -> Result<Staged, String> {
         let format = self.texture.format();
         let copied = texture_view(format, self.size).map_err(|error| error.to_string())?;

@@ -152,7 +152,7 @@ fn folder_name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// What a folder holds.
+/// The entries of a folder.
 fn entries(folder: &Path) -> Result<Vec<fs::DirEntry>> {
     fs::read_dir(folder).and_then(Iterator::collect).map_err(io(folder))
 }

@@ -13,11 +13,11 @@ use crate::dialect::{Attribute, Attributes, Dialect, Node};
 use crate::io::unsupported;
 use crate::tensor::{ElementType, Tensor};
 
-/// Nodes, and what the model declares of the values that connect them.
+/// Nodes, and the declarations of the values that connect them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Graph {
-    /// The nodes. Each uses only outputs of earlier nodes, and values of outside the graph.
+    /// The nodes. Each uses only outputs of earlier nodes, and values from outside the graph.
     pub nodes: Vec<GraphNode>,
     /// The inputs of the graph, in its order.
     pub inputs: Vec<ValueInfo>,

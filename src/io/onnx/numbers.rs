@@ -25,13 +25,13 @@ const UINT64_DATA: Field = Field("uint64_data", 11);
 /// The numbers of other fields that may hold any number of values.
 const DIMS: u32 = 1;
 const EXTERNAL_DATA: u32 = 13;
-/// ONNX knows five.
+/// ONNX defines five.
 const MAX_ENTRIES: usize = 64;
 const ALL: [Field; 6] = [FLOAT_DATA, INT32_DATA, STRING_DATA, INT64_DATA, DOUBLE_DATA, UINT64_DATA];
 
 /// The fields of a message that hold elements. A message with more dimensions than a tensor may
-/// have, or more entries on external data than there are, is refused: call it before prost decodes
-/// the message, which aborts where memory runs out.
+/// have, or more entries on external data than ONNX defines, is refused. Call this before prost
+/// decodes the message: prost aborts if memory runs out.
 pub(super) fn filled(name: &str, mut bytes: Bytes) -> Result<Vec<Field>> {
     let mut filled = Vec::new();
     let (mut rank, mut entries) = (0, 0);
@@ -50,7 +50,7 @@ pub(super) fn filled(name: &str, mut bytes: Bytes) -> Result<Vec<Field>> {
             EXTERNAL_DATA => entries += 1,
             _ => {}
         }
-        // A packed field without numbers is its length alone, a byte.
+        // A packed field without numbers has only a length, one byte.
         let empty = packed && value.len() == 1;
         let field = ALL.into_iter().find(|field| field.1 == tag);
         let field = field.filter(|&field| !empty || field == STRING_DATA);
@@ -85,8 +85,8 @@ pub(super) fn field_of(element_type: ElementType) -> Field {
     }
 }
 
-/// The elements in the field for their type, packed or not. For a float, the field holds the value,
-/// or the bits in 16 of an integer.
+/// The elements in the field for their type, packed or not. The field of a float holds its value,
+/// or for 16 bits its bits as an integer.
 pub(super) fn elements(name: &str, mut bytes: Bytes, desc: &TensorDesc) -> Result<Vec<u8>> {
     let element_type = desc.element_type();
     let (size, field) = (element_type.size(), field_of(element_type));
@@ -133,7 +133,7 @@ pub(super) fn elements(name: &str, mut bytes: Bytes, desc: &TensorDesc) -> Resul
     Err(bad(name, reason))
 }
 
-/// One number of a field; of a float, its bits.
+/// One number of a field: for a float, its bits.
 fn number(field: Field, wire: WireType, from: &mut Bytes) -> Result<i128, DecodeError> {
     macro_rules! decoded {
         ($codec:ident) => {{

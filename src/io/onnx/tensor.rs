@@ -65,7 +65,7 @@ pub(in crate::io) fn encode(to: &mut impl Write, tensor: &Tensor) -> io::Result<
     to.write_all(tensor.bytes())
 }
 
-/// What is before the elements.
+/// The message up to the elements.
 fn head(tensor: &Tensor) -> Vec<u8> {
     let head = TensorProto {
         dims: tensor.shape().iter().map(|&d| d as i64).collect(),

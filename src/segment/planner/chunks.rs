@@ -1,36 +1,36 @@
-//! Segments whose ids ascend: levels of launches over chunks of rows, of which each level goes
-//! through what the one before carried.
+//! Segments whose ids ascend: levels of launches over chunks of rows. Each level reduces the carry
+//! list of the one before.
 
 use super::{Piece, Planner, RowIds, Rows};
 use crate::base::error::Result;
 use crate::plan::{Builder, Kernel, LaunchDesc, Range, Region, Shader, divisor};
 use crate::segment::maxima::{BLOCKS, ELEMENTS, is_packed, run_rows};
 
-/// Who goes through a chunk of rows.
+/// What goes through a chunk of rows.
 #[derive(Clone, Copy)]
 struct Team {
     kernel: &'static Kernel,
-    /// Parts of a row, each of which is one invocation's.
+    /// Parts of a row, one for each invocation.
     columns: u64,
-    /// A workgroup; otherwise each invocation goes by itself.
+    /// A workgroup; otherwise an invocation by itself.
     group: Option<Group>,
-    /// Whether the kernel takes whole chunks alone.
+    /// Whether the kernel takes whole chunks only.
     whole: bool,
 }
 
-/// A workgroup: so many columns of it, and runs of rows of each.
+/// A workgroup: how many columns it has, and runs of rows for each.
 #[derive(Clone, Copy)]
 struct Group {
     width: u64,
     runs: u64,
-    /// Rows of a run that are taken together.
+    /// Rows of a run that an invocation takes together.
     step: u64,
 }
 
 /// The carry list after a level: the buffers of its rows and of their ids.
 type Carry = (usize, usize);
 
-/// The rows of a level: those of the data, or what the level before carried.
+/// The rows of a level: those of the data, or the carry list of the level before.
 #[derive(Clone, Copy)]
 struct Level {
     number: usize,
@@ -45,14 +45,14 @@ struct Cut {
     chunk: u64,
     /// Rows of a launch, whole chunks.
     fit: u64,
-    /// Whether one chunk of each column ends the level, so that nothing is carried.
+    /// Whether one chunk of each column has all rows, so that nothing is carried.
     last: bool,
     team: Team,
 }
 
 impl Planner<'_> {
-    /// Goes through the rows, and through what is carried, until one chunk can end it.
-    /// `carries` are the carry lists of other pieces, which have the same levels.
+    /// Goes through the rows, and then through carry lists, until one chunk has all rows. `carries`
+    /// are the carry lists of other pieces, which have the same levels.
     pub(super) fn chunks(
         &self,
         builder: &mut Builder<'_>,
@@ -75,7 +75,7 @@ impl Planner<'_> {
                 let mut count = cut.fit.min(level.rows - first);
                 let mut team = cut.team;
                 if team.whole {
-                    // A chunk that is not full gets a launch of the general kernel.
+                    // The general kernel takes the last chunk if it is not full.
                     match count / cut.chunk * cut.chunk {
                         0 => team = self.team(builder, level),
                         whole => count = whole,
@@ -108,16 +108,16 @@ impl Planner<'_> {
         let max_iterations = builder.max_iterations();
         let team = self.team(builder, level);
         let parallelism = u64::from(builder.target.parallelism);
-        // Rows of an invocation.
+        // Rows for each invocation.
         let share = (level.rows * team.columns).div_ceil(parallelism);
         let share = share.clamp(min_chunk, self.tuning.max_chunk);
-        // What a team makes of them.
+        // The chunk that a team then takes.
         let whole = |share: u64| match team.group {
             Some(Group { runs, step, .. }) => runs * step * (share / step).clamp(1, max_iterations),
             None => share.min(max_iterations),
         };
         let (chunk, last_chunk) = (whole(share), whole(last_chunk));
-        // Rows of a launch, as far as bindings reach.
+        // Maximum rows of a launch, by the bindings.
         let (source_item, carry_item) =
             (self.source_item(builder, level), self.carry_item(builder));
         let fit = |chunk: u64| {
@@ -151,7 +151,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Who goes through the chunks of a level, full or not.
+    /// What goes through the chunks of a level, full or not.
     fn team(&self, builder: &Builder<'_>, level: Level) -> Team {
         let (workgroup, blocks) = (builder.workgroup(), self.inner / builder.block());
         let alone = |kernel, columns| Team { kernel, columns, group: None, whole: false };
@@ -169,13 +169,13 @@ impl Planner<'_> {
                 _ => (&BLOCKS, blocks, self.tuning.carry_blocks_of_group, 1),
             },
         };
-        // Columns are shared evenly.
+        // Workgroups have equally many columns.
         let width = columns.div_ceil(columns.div_ceil(most.min(workgroup)));
         let group = Some(Group { width, runs: workgroup / width, step });
         Team { kernel, columns, group, whole: false }
     }
 
-    /// A launch over chunks. `last` is whether nothing is carried.
+    /// A launch over chunks. With `last`, nothing is carried.
     fn push_chunks(
         &self,
         builder: &mut Builder<'_>,
@@ -224,7 +224,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The bindings of a launch's elements and candidates, and where in them they begin.
+    /// The bindings of a launch's elements and candidates, and where these begin in them.
     fn sources(&self, builder: &Builder<'_>, level: Level, rows: &Rows) -> (Vec<Range>, u32, u32) {
         let (first, count) = (rows.first * self.inner, rows.count * self.inner);
         let item = self.source_item(builder, level);
@@ -232,7 +232,7 @@ impl Planner<'_> {
         if self.index_words.is_none() {
             return (vec![range], base, 0);
         }
-        // Any row may be looked up.
+        // The kernel may look up any row.
         let (data, data_base) = builder.range(Region::all(self.data), self.rows * self.inner);
         match level.number {
             0 => (vec![data], data_base, 0),
@@ -251,7 +251,7 @@ impl Planner<'_> {
         shader.with("from_carry", from_carry).with("single", single).with("argmax", argmax)
     }
 
-    /// Whether invocations have blocks of each row, not elements.
+    /// Whether invocations take blocks of rows, not elements.
     fn has_blocks(&self, builder: &Builder<'_>) -> bool {
         self.item_words.is_none() && self.inner.is_multiple_of(builder.block())
     }

@@ -6,7 +6,7 @@ use crate::plan::{Builder, LaunchDesc, Region, divisor};
 use crate::segment::finish::{FINISH, Params};
 
 impl Planner<'_> {
-    /// Makes elements and indices of items.
+    /// Turns items into elements and indices.
     pub(super) fn finish(
         &self,
         builder: &mut Builder<'_>,
@@ -38,7 +38,7 @@ impl Planner<'_> {
             by_positions: divisor(positions.size.max(1)),
             ..bytemuck::Zeroable::zeroed()
         };
-        // With indices, elements are looked up, in as many launches as bindings hold all rows.
+        // With indices, elements are looked up, in as many launches as all rows need bindings.
         let argmax = self.index_words.is_some() && self.rows > 0;
         let fit = match argmax {
             true => (builder.capacity(builder.item()) / self.inner).min(self.rows).max(1),
@@ -64,7 +64,7 @@ impl Planner<'_> {
                 params = Params { rows, first_row, base, index_base, index_words, ..params };
             }
             let initial = self.initial.is_some();
-            // Elements and indices, together or one after the other.
+            // Elements and indices, in one launch or one after the other.
             let (parts, purpose) = match argmax {
                 true if initial => (1, "elements or indices from items and the data"),
                 true => (2, "elements and indices from items"),

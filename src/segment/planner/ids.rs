@@ -9,7 +9,7 @@ use crate::segment::locate::{self, LOCATE};
 use crate::segment::scatter_max::Scattered;
 
 impl Planner<'_> {
-    /// Looks for what is wrong with ids or offsets, and counts the rows that have no segment.
+    /// Finds errors in ids or offsets, and counts the rows that have no segment.
     pub(super) fn check_ids(
         &self,
         builder: &mut Builder<'_>,
@@ -54,7 +54,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Ids of one word, made of offsets.
+    /// Ids of one word, from offsets.
     pub(super) fn expand_offsets(
         &self,
         builder: &mut Builder<'_>,
@@ -101,8 +101,8 @@ impl Planner<'_> {
         Ok(RowIds::words(ids))
     }
 
-    /// The part of the data that each row of updates goes to, from indices. With `status`, a buffer,
-    /// rows that go nowhere are counted.
+    /// The part of the data that each row of updates belongs to, from indices. Rows that belong to
+    /// none are counted in the buffer `status`, if any.
     pub(super) fn locate(
         &self,
         builder: &mut Builder<'_>,
@@ -126,7 +126,7 @@ impl Planner<'_> {
             Error::check_limit(what, needed, (limit, allowed))?;
         }
         if *rows == 0 || indexed.is_empty() {
-            // Every row goes to the only part.
+            // All rows belong to the only part.
             builder.fill_repeated(parts, 0)?;
             return Ok(RowIds::words(parts));
         }

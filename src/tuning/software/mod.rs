@@ -20,8 +20,8 @@ impl Tuning {
     pub fn software() -> Self {
         Self {
             name: "software",
-            // More than a few dozen cores and their vectors need, and few enough that each
-            // invocation has long contiguous parts of memory.
+            // More than a few dozen cores and their vectors need, and so few that each invocation
+            // has long contiguous parts of memory.
             target_parallelism: 4096,
             // On lavapipe 4 MiB take 1.46 ms word by word, 0.9 by fours, 0.67 by eights, and 0.6
             // by sixteens.

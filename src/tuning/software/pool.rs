@@ -21,12 +21,9 @@ pub(super) const TUNING: Tuning = Tuning {
     ..HARDWARE
 };
 
-// Measured on lavapipe, except `MAX_READS`. Maximum taps along the last axis, and positions that
-// are held from one step to the next. Windows of 31 take a fifth of the time that gathering them
-// takes, and 1.4 times that of windows of 13.
-/// Taps along the last axis, at most, and positions that are held from one step to the next.
-/// Windows of 31 take a fifth of what it takes to gather them, and 1.4 times what windows of 13
-/// take.
+// Measured on lavapipe, except `MAX_READS`.
+/// Maximum taps along the last axis, and positions that are held from one step to the next. Windows
+/// of 31 take a fifth of the time of gathering them, and 1.4 times that of windows of 13.
 const MAX_TAPS: u64 = 32;
 const MAX_HELD: usize = 32;
 /// Maximum blocks that the text reads; half as many with positions. SwiftShader takes half a second
@@ -46,8 +43,8 @@ const MAX_HELD_BESIDE: usize = 12;
 const STEPS: u64 = 448;
 const INVOCATIONS: u64 = 512;
 
-/// The kernel has indices for elements of a word and lines of whole blocks; they are distances in
-/// memory.
+/// The kernel has indices only if an element is a word and lines are whole blocks; they are
+/// distances in memory.
 fn launch(
     builder: &Builder<'_>,
     group: &Group,
@@ -73,8 +70,8 @@ fn launch(
     Some(SpecialLaunch { shader, params: pod_collect_to_vec(bytes_of(&params)), invocations })
 }
 
-/// The sliding window for the lines of a group, if it can have one, for a text that reads so many
-/// blocks; and whether the lines of the source and of the result begin within blocks.
+/// The sliding window for the lines of a group, if it can have one, and if its text reads at most
+/// so many blocks; and whether the lines of the source and of the result begin within blocks.
 fn choose(
     builder: &Builder<'_>,
     group: &Group,
@@ -155,8 +152,8 @@ mod tests {
     use crate::reduce;
     use crate::tensor::{ElementType, TensorDesc};
 
-    /// Windows slide along whole words. Pieces of a tensor, with small bindings, may begin within
-    /// one; the general kernels gather these.
+    /// Windows slide along whole words. Pieces of a tensor, with small bindings, may begin within a
+    /// word; then the general kernels compute them.
     #[test]
     fn lines_begin_with_words() {
         let wgpu = wgpu::Limits::default();

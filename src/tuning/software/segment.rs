@@ -18,8 +18,8 @@ static COLUMN_TILES: Kernel =
         .flags(&["small_ids"]);
 
 /// Launches cost more than long chunks of the carry list: on lavapipe a launch of 16 rows takes 30
-/// µs, and one whose only invocation reduces 256 rows 42 µs. A workgroup whose invocations wait for
-/// each other takes 1 ms for 8192 rows.
+/// µs, and one whose only invocation reduces 256 rows 42 µs. With a workgroup whose invocations wait
+/// for each other, 8192 rows take 1 ms.
 pub(super) const TUNING: Tuning = Tuning {
     last_chunk: 64,
     carry_min_chunk: 64,

@@ -1,5 +1,5 @@
-//! `shaders/software/sliding_window.wgsl`: pools without a loop over the taps of a window, in texts
-//! that are specialised for a window.
+//! `shaders/software/sliding_window.wgsl`: pools without a loop over the taps of a window. The
+//! texts are specialised for a window.
 
 mod text;
 
@@ -10,7 +10,7 @@ use crate::pool::{self, Numbering, Params};
 use crate::wgsl::params;
 
 /// Maxima of windows. `unaligned_source` and `unaligned_result`: lines begin and end with words,
-/// but not with blocks. `indices`: their positions, too, for elements of a word. `wide`: indices
+/// but not with blocks. `indices`: their positions, too, if an element is a word. `wide`: indices
 /// have two words.
 pub(super) static SLIDING_WINDOW: Kernel =
     Kernel::new::<SlidingParams>("pool_sliding_window", "software/sliding_window", pool::run)
@@ -56,22 +56,23 @@ pub(super) struct SlidingWindow {
     pub rows: [u8; 2],
     /// Taps along the last axis.
     pub taps: u8,
-    /// From one window to the next along it.
+    /// The distance of windows along the last axis.
     pub stride: u8,
-    /// From one tap to the next along it.
+    /// The distance of taps along the last axis.
     pub dilation: u8,
-    /// From the first tap to the last one. The last tap may be nearer than taps and dilation say.
+    /// The distance from the first tap to the last one. The last tap may be nearer than taps and
+    /// dilation say.
     pub reach: u8,
-    /// For a window that slides along contiguous elements: the element of a block of 16 bytes that
-    /// the first window begins at.
+    /// For a window that slides along contiguous elements: where in a block of 16 bytes the first
+    /// window begins, in elements.
     pub shift: u8,
-    /// For a window that slides along whole blocks of an inner axis: how many blocks side by side
+    /// For a window that slides along whole blocks of an inner axis: how many neighbouring blocks
     /// an invocation slides along at once; 0 along elements.
     pub breadth: u8,
 }
 
 impl SlidingWindow {
-    /// Samples of the unbounded number of windows: they have every part of the text.
+    /// Samples of the unbounded number of windows. Together they have every part of the text.
     const SAMPLES: [Self; 4] = [
         Self { rows: [2, 2], taps: 3, stride: 2, dilation: 1, reach: 2, shift: 1, breadth: 0 },
         Self { rows: [1, 1], taps: 13, stride: 1, dilation: 1, reach: 11, shift: 0, breadth: 0 },

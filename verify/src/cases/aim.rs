@@ -1,4 +1,4 @@
-//! What cases are drawn for: each variant of each kernel, for each element type.
+//! The aims of cases: each variant of each kernel, for each element type.
 
 use wgmax::internals::{has_variant, software_kernels, variant};
 use wgmax::operator::{Operator, kernels};
@@ -10,10 +10,10 @@ use super::{Kind, PlanOverrides, Random};
 /// Turns without an aim, for each operator: untargeted cases.
 const FREE: usize = 2;
 
-/// The rounds of a short run, in which all types together have each kernel.
+/// The rounds of a short run, in which all types together launch each kernel.
 const FIRST_ROUNDS: u64 = 7;
 
-/// A variant of a kernel that a case shall launch.
+/// A variant of a kernel that a case should launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Aim {
     kernel: &'static Kernel,
@@ -22,15 +22,15 @@ pub(super) struct Aim {
 }
 
 impl Aim {
-    /// The aim of the cases of an operator and a type in a round: in turn each variant of each of
-    /// its kernels, first with the plan of hardware, then with another. `None` is any case. Each
+    /// The aim of the cases of an operator and a type in a round: each variant of each of its
+    /// kernels in turn, first with the plan of hardware, then with another. `None` is any case. Each
     /// type begins with other kernels, so that the first rounds have all of them.
     pub fn nth(kind: Kind, t: ElementType, round: u64) -> Option<Self> {
         let variants = variants(kind, t);
         let turns = (variants.len() + FREE) as u64;
         let round = round + t as u64 * FIRST_ROUNDS;
         let (kernel, flags) = *variants.get((round % turns) as usize)?;
-        // Kernels for software adapters are in their plans alone.
+        // Only plans for software adapters have their kernels.
         let tuning = match software_kernels().any(|own| own == kernel) {
             true => "software",
             false => ["hardware", "software", "hardware", "cpu"][(round / turns % 4) as usize],
@@ -49,7 +49,7 @@ impl Aim {
         at.is_some_and(|at| self.flags & (1 << at) > 0)
     }
 
-    /// Random limits that let the case be what it aims at. `tries` is how often that failed: then
+    /// Random limits with which the case may meet its aim. `tries` is how often that failed: then
     /// other plans may have the kernel.
     pub fn overrides(
         &self,
@@ -61,14 +61,14 @@ impl Aim {
         if tries < 200 {
             overrides.tuning = Some(self.tuning);
         }
-        // Where positions are numbered every other one, so that launches begin anywhere.
+        // Every other case with positions: launches begin anywhere.
         let often = ["index", "scatter"].iter().any(|end| self.kernel().ends_with(end))
             || self.is("indices")
             || self.is("positions");
         if random.once_in(if often { 2 } else { 4 }) {
             overrides.max_binding_size = Some(1000);
         }
-        // Long pieces and chunks: tensors as small as these are cut into short ones by default.
+        // Long pieces and chunks: by default tensors as small as these are cut into short ones.
         if random.once_in(if self.kernel().starts_with("segment") { 2 } else { 4 }) {
             overrides.target_parallelism = Some(random.pick(&[1, 1, 8, 64]));
         }
@@ -91,7 +91,7 @@ impl Aim {
     }
 }
 
-/// The kernels that an operator's plans have of their own.
+/// The kernels of an operator's plans that other operators do not have.
 pub(super) fn own_kernels(kind: Kind) -> impl Iterator<Item = &'static Kernel> {
     let prefixes = match kind {
         Kind::ReduceMax => &["reduce", "gradient", "fill"][..],
@@ -104,12 +104,12 @@ pub(super) fn own_kernels(kind: Kind) -> impl Iterator<Item = &'static Kernel> {
     kernels().into_iter().filter(own)
 }
 
-/// The variants of these kernels, for an element type: each as often as it has a turn, and one of
-/// each kernel before a second one of any.
+/// The variants of these kernels, for an element type: each has as many turns as `turns` says, and
+/// each kernel has a turn before any has a second one.
 fn variants(kind: Kind, t: ElementType) -> Vec<(&'static Kernel, u8)> {
     let of_kernel = |kernel: &'static Kernel| {
         let flags = 0..1 << kernel.flag_names().len();
-        // What has one text for all types may be of use for some alone.
+        // A kernel with one text for all types may be used for some types only.
         let of_use = t.is_float() || kernel.name() != "unpool_claim";
         let own = flags.filter(|&f| has_variant(kernel, t, f) && of_use).map(|f| (kernel, f));
         let own: Vec<_> = own.collect();
@@ -123,7 +123,7 @@ fn variants(kind: Kind, t: ElementType) -> Vec<(&'static Kernel, u8)> {
 /// How many turns the variants of a kernel have.
 fn turns(kernel: &Kernel) -> usize {
     match kernel.name() {
-        // Rows and pieces that are not full take branches of their own in each form of it.
+        // Each form of it has branches for rows and pieces that are not full.
         "reduce_columns" => 3,
         "reduce_column_tiles" => 2,
         // From data and from saved indices, with one launch and with several.
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use crate::cases::Case;
 
-    /// A run that is cut short has launched positions and gradients too.
+    /// A run that ends early has launched positions and gradients too.
     #[test]
     fn the_first_cases_launch_every_kernel() {
         let limits = Limits::from_wgpu(&wgmax::wgpu::Limits::default());

@@ -1,4 +1,4 @@
-//! Describes a case in words, without what is the default.
+//! Describes a case in words, without defaults.
 
 use std::fmt;
 
@@ -12,8 +12,8 @@ use super::gradient::gradient_of;
 use super::{Case, PlanOverrides};
 
 impl fmt::Display for Case {
-    /// The operator, its inputs' types and shapes, the attributes that are not the defaults, and
-    /// the narrowed limits.
+    /// The operator, its inputs' types and shapes, the attributes that are not defaults, and the
+    /// narrowed limits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let descs: Vec<String> = self.tensors.iter().map(|t| t.desc().to_string()).collect();
         write!(f, "{} of {}", self.operator.name(), descs.join(" and "))?;

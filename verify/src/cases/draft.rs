@@ -13,11 +13,11 @@ pub(super) struct Draft {
     pub data: TensorDesc,
     /// The inputs after the first: ids of segments, gradients of maxima, or indices.
     pub others: Vec<Tensor>,
-    /// Whether one invocation shall have as many rows as it may.
+    /// Whether one invocation gets as many rows as possible.
     pub long_chunks: bool,
-    /// The ids before some were made wrong, where a status alone is looked for.
+    /// The ids before some were made wrong, if only the status is checked.
     pub right_ids: Option<Vec<i64>>,
-    /// What gives the positions that the first input holds, if it does, as its last result.
+    /// The operator whose last result is the positions in the first input, if there are any.
     pub positions_of: Option<Box<Self>>,
 }
 
@@ -27,7 +27,7 @@ impl Draft {
         Self { operator, data, others, long_chunks, right_ids: None, positions_of: None }
     }
 
-    /// A gradient from the positions that a draft gives, its last result.
+    /// A gradient from positions, the last result of the draft.
     pub fn from_positions(
         operator: impl Into<Operator>,
         of: Self,
@@ -43,7 +43,7 @@ impl Draft {
         let inputs: Vec<&TensorDesc> =
             [data].into_iter().chain(others.iter().map(Tensor::desc)).collect();
         match (operator, &others[..]) {
-            // Ids may say how many segments there are, or be wrong.
+            // Ids may determine how many segments there are, or be wrong.
             (Operator::SegmentMax(op), [ids]) => {
                 let operator = op.checked(data, ids).unwrap_or_else(|_| op.clone()).into();
                 aim.is_met(&operator, &inputs, overrides)
@@ -52,12 +52,12 @@ impl Draft {
         }
     }
 
-    /// Limits that concern the draft.
+    /// Limits for the draft.
     pub(super) fn fit(&self, mut overrides: PlanOverrides, random: &mut Random) -> PlanOverrides {
         if self.long_chunks {
             overrides.target_parallelism = Some(1);
         }
-        // Bindings that hold all data and ids narrow nothing.
+        // Bindings that hold all data and ids would not narrow anything.
         let (data, ids) = self.byte_lens();
         if overrides.max_binding_size.is_some_and(|size| size >= data.max(ids) || ids > data + 512)
         {
@@ -72,17 +72,17 @@ impl Draft {
         (self.data.byte_len() as u64, ids as u64)
     }
 
-    /// A binding that does not hold all data and ids. There is none for a few hundred bytes.
+    /// A binding that does not hold all data and ids; none for a few hundred bytes.
     fn small_binding(&self, random: &mut Random) -> Option<u64> {
         let (data, ids) = self.byte_lens();
         if ids > data + 512 && random.once_in(2) {
-            // The data alone.
+            // Only the data.
             return Some((data + ids) / 2);
         }
         if let Operator::MaxPool(op) = &self.operator
             && !random.once_in(3)
         {
-            // A few planes, which pieces begin among.
+            // A few planes, so that pieces begin within them.
             let planes = match op.layout {
                 Layout::Ncx => self.data.shape()[0] * self.data.shape()[1],
                 Layout::Nxc => self.data.shape()[0],
@@ -97,8 +97,8 @@ impl Draft {
         (smaller > 0).then(|| sizes[random.below(smaller) as usize])
     }
 
-    /// The same limits with bindings that cut the data or the ids into other pieces, such that the
-    /// aim stays.
+    /// The same limits with bindings that cut the data or the ids into other pieces, for the same
+    /// aim.
     pub(super) fn in_pieces(
         &self,
         aim: Option<Aim>,
@@ -115,7 +115,7 @@ impl Draft {
         None
     }
 
-    /// The elements, mirrored for the minimum: what shows a lost element there is low.
+    /// The elements, mirrored for the minimum: there low elements show a lost one.
     pub(super) fn oriented(&self, data: Tensor) -> Result<Tensor> {
         match self.operator.finds() {
             Extremum::Minimum if self.positions_of.is_none() => mirrored(&data),

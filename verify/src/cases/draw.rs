@@ -8,12 +8,12 @@ use super::draft::Draft;
 use super::elements::{Style, tensor, with_parts, with_peaks};
 use super::{Case, Kind, PlanOverrides, Random, gradient, max_pool, reduce_max, segment_max};
 
-/// How often a case is drawn anew because its plan lacks what it aims at. A draft takes a few
+/// How often a case is drawn again if its plan does not meet the aim. A draft takes a few
 /// microseconds.
 const MAX_TRIES: u64 = 10_000;
 
-/// A random draft, which meets its aim if there is one, and limits for it, with small workgroups of
-/// a size if there shall be any.
+/// A random draft, which meets its aim if there is one, and limits for it. Small workgroups, if
+/// any, have the given size.
 pub(super) fn draw(
     random: &mut Random,
     kind: Kind,
@@ -83,9 +83,9 @@ impl Draft {
         Ok(Case { operator: self.operator.clone(), tensors, overrides })
     }
 
-    /// The case again with elements that show what is lost, and what is read from elsewhere: they
-    /// ascend, descend, or have peaks at the ends of sets and of their parts; with few different
-    /// ones, with positions. If a status alone is looked for, with other wrong ids.
+    /// The case again with elements that show lost and foreign elements: they ascend, descend, or
+    /// have peaks at the ends of sets and of their parts; with positions, also with few different
+    /// ones. If only the status is checked, other ids are wrong.
     pub fn refill(&self, case: &Case, aim: Option<Aim>, random: &mut Random) -> Result<Vec<Case>> {
         use Style::{Falling, Peaks, Rising, Ties};
         let mut cases = Vec::new();

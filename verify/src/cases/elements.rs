@@ -21,11 +21,11 @@ pub enum Style {
     /// Only NaN; special values for types without NaN.
     Nan,
     /// Each element is at least as large as the one before: the maximum of a set is its last
-    /// element, and what follows a set is larger.
+    /// element, and the elements after the set are larger.
     Rising,
     /// Each element is at most as large as the one before.
     Falling,
-    /// One to four different values, so that most maxima are there several times.
+    /// One to four different values, so that most maxima occur several times.
     Ties,
     /// Small numbers, and few large ones.
     Peaks,
@@ -45,8 +45,8 @@ impl Style {
         Self::Peaks,
     ];
 
-    /// A random style for an operator. What shows a lost or a foreign element comes more often than
-    /// what shows a wrong value.
+    /// A random style for an operator. Styles that show a lost or a foreign element are more
+    /// frequent than those that show a wrong value.
     pub(super) fn random(kind: Kind, random: &mut Random) -> Self {
         use Style::*;
         random.pick(match kind {
@@ -103,7 +103,7 @@ pub fn tensor(
     oracle::tensor(t, shape, bits)
 }
 
-/// One to four values; of floats every other time both zeros and what is less.
+/// One to four values; for floats every other time both zeros and smaller values.
 fn few_bits(t: ElementType, hard: &[u64], random: &mut Random) -> Vec<u64> {
     let mut few: Vec<u64> = (0..1 + random.below(4)).map(|_| random.pick(hard)).collect();
     if float(t).is_some() && random.once_in(2) {
@@ -115,14 +115,14 @@ fn few_bits(t: ElementType, hard: &[u64], random: &mut Random) -> Vec<u64> {
 /// Numbers that ascend.
 struct Ramp {
     element_type: ElementType,
-    /// The key of the first, and what is between two, in 2^-32.
+    /// The key of the first, and the distance of two, in 2^-32.
     first: u64,
     step: u128,
 }
 
 impl Ramp {
     /// A random ramp of `len` numbers: over all numbers, over the lower or upper half, or of
-    /// neighbours about zero.
+    /// neighbours around zero.
     fn random(element_type: ElementType, len: u64, random: &mut Random) -> Self {
         let (lowest, highest) = numbers(element_type);
         let middle = lowest + (highest - lowest) / 2;
@@ -150,14 +150,14 @@ pub(super) fn peak(t: ElementType, random: &mut Random) -> u64 {
     number(t, 1 << 63 | random.next())
 }
 
-/// The bits of a number: of the lowest for 0, of the highest for 2^64 - 1.
+/// The bits of a number: of the lowest one for 0, of the highest one for 2^64 - 1.
 pub(super) fn number(t: ElementType, position: u64) -> u64 {
     let (lowest, highest) = numbers(t);
     let count = u128::from(highest - lowest) + 1;
     element(t, lowest + ((count * u128::from(position)) >> 64) as u64)
 }
 
-/// The lowest and the highest key of a number that is no NaN.
+/// The lowest and the highest key of a number that is not NaN.
 fn numbers(t: ElementType) -> (u64, u64) {
     let all = u64::MAX >> (64 - 8 * t.size());
     let key = |bits: u64| match float(t) {
@@ -231,7 +231,7 @@ pub(super) fn mirrored(tensor: &Tensor) -> Result<Tensor> {
     oracle::tensor(t, tensor.shape(), (0..tensor.len()).map(|i| bits_at(tensor, i) ^ flip))
 }
 
-/// `tensor` with parts of other styles, which end anywhere.
+/// `tensor` with parts of other styles, which may end anywhere.
 pub(super) fn with_parts(kind: Kind, tensor: &Tensor, random: &mut Random) -> Result<Tensor> {
     let (t, size) = (tensor.element_type(), tensor.element_type().size());
     let mut bytes = tensor.bytes().to_vec();
@@ -252,8 +252,8 @@ pub(super) fn with_peaks(tensor: &Tensor, places: &[usize], random: &mut Random)
     oracle::tensor(t, tensor.shape(), bits.into_iter())
 }
 
-/// A place in a set of `len` elements: an end of it, or an end of a part such as kernels cut it
-/// into.
+/// A place in a set of `len` elements: an end of it, or an end of a part of such a size as kernels
+/// use.
 pub(super) fn place(len: usize, random: &mut Random) -> usize {
     let len = len as u64;
     let place = match random.below(8) {

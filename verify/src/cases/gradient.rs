@@ -1,4 +1,4 @@
-//! Random gradients, and what cases of gradients have of the operators that they belong to.
+//! Random gradients, and cases that gradients share with their operators.
 
 use wgmax::operator::{MaxUnpool, Operator};
 use wgmax::{ElementType, Result, Tensor, TensorDesc};
@@ -30,9 +30,9 @@ pub(super) fn tensor(t: ElementType, shape: &[usize], random: &mut Random) -> Re
     oracle::tensor(t, shape, (0..TensorDesc::new(t, shape)?.len()).map(number))
 }
 
-/// The positions that an operator gives for data, its last result. For reductions and segments,
-/// whose gradients leave out what is no position, some are none. Segments may have a few rows
-/// together.
+/// The positions that an operator returns for data, its last result. For reductions and segments,
+/// whose gradients drop invalid positions, some are invalid. Several segments may have the same
+/// rows.
 pub(super) fn positions(of: &Draft, data: Tensor, random: &mut Random) -> Result<Tensor> {
     let inputs: Vec<&Tensor> = [&data].into_iter().chain(&of.others).collect();
     let mut results = oracle::run(&of.operator, &inputs)?;
@@ -40,7 +40,7 @@ pub(super) fn positions(of: &Draft, data: Tensor, random: &mut Random) -> Result
         return Ok(data);
     };
     let size = positions.element_type().size();
-    // Behind the last element of a set, or of all.
+    // After the last element of a set, or of all.
     let behind = match &of.operator {
         Operator::ReduceMax(_) => data.len() / positions.len().max(1),
         Operator::SegmentMax(_) => data.shape()[0],
@@ -99,7 +99,7 @@ pub(super) fn unpool(random: &mut Random, t: ElementType, budget: u64) -> Result
     Ok(Draft::new(operator, TensorDesc::new(t, values)?, vec![indices]))
 }
 
-/// The operator whose gradient an operator is, and the shape of the data if it is the gradient from
+/// The operator whose gradient an operator is, and the shape of the data if the gradient is from
 /// saved positions.
 pub(super) fn gradient_of(operator: &Operator) -> Option<(Operator, Option<&[usize]>)> {
     match operator {
@@ -120,8 +120,8 @@ pub(super) fn has_positions(operator: &Operator) -> bool {
     gradient_of(operator).is_some_and(|(_, shape)| shape.is_some())
 }
 
-/// A case with as much gradient as there are maxima, of which it had another number. `None` where
-/// there are none.
+/// A case with as many gradients as maxima, after the number of maxima has changed. `None` if there
+/// are none.
 pub(super) fn fit(mut case: Case) -> Option<Case> {
     let shape = match (forward(&case.operator), &case.tensors[..]) {
         (Some(Operator::SegmentMax(_)), [data, _, gradient]) => {

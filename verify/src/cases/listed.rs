@@ -1,12 +1,12 @@
-//! Elements that leave nothing untried: whatever a plan loses of a set, or takes from outside of it,
-//! shows in one of them.
+//! Elements that test everything: each element that a plan loses of a set, or takes from outside of it,
+//! changes a result of one of them.
 //!
-//! A plan moves elements and takes maxima. So if no element is in two sets at once, it is enough that
-//! each element is once far above the others of its set: if it is lost, the result is low. An
-//! element that does not belong to a set shows where it is above all of that set. So elements are
-//! coloured such that none of a set have the same colour, and for each colour there are two fills:
-//! its elements are high, and ascend in one fill and descend in the other one. A foreign element
-//! meets at most one high element of the set, and is above it in one of the two.
+//! A plan moves elements and takes maxima. So if no element is in two sets, it is enough that each
+//! element is once far above the others of its set: if it is lost, the result is low. A foreign element
+//! shows if it is above all of the set. So elements are coloured such that no two of a set have the
+//! same colour, and for each colour there are two fills: its elements are high, and ascend in one fill
+//! and descend in the other. A foreign element meets at most one high element of the set, and is above
+//! it in one of the two.
 
 use wgmax::{ElementType, Extremum, Result};
 
@@ -14,12 +14,12 @@ use super::Case;
 use super::elements::{mirrored, number};
 use crate::oracle;
 
-/// Larger cases, and larger sets, are left to random elements.
+/// Larger cases and larger sets get only random elements.
 const ELEMENTS: usize = 2048;
 const COLOURS: usize = 32;
 
 /// The same case with twice as many fills as a colouring of its elements has colours; none for
-/// gradients and scatters, for wrong ids, and where there would be too many.
+/// gradients and scatters, for wrong ids, and if there would be too many.
 pub(super) fn listed(case: &Case) -> Result<Vec<Case>> {
     let data = &case.tensors[0];
     let (operator, counts) = case.resolved()?;
@@ -49,13 +49,13 @@ pub(super) fn listed(case: &Case) -> Result<Vec<Case>> {
         .collect()
 }
 
-/// The bits of the element of a rank among some: as far apart as the type has numbers.
+/// The bits of an element by its rank among some: distances are as large as the type allows.
 fn high(t: ElementType, rank: usize, ranks: usize) -> u64 {
     let upper = 1u64 << 63;
     number(t, upper + (upper / ranks as u64) * rank as u64 + (upper / ranks as u64 - 1))
 }
 
-/// A colour for each element, such that no set has one twice; `None` where that takes too many.
+/// A colour for each element, such that no set has one twice; `None` if that takes too many colours.
 fn coloured(sets: &[Vec<usize>], elements: usize) -> Option<Vec<usize>> {
     let mut sets_of = vec![Vec::new(); elements];
     for (number, set) in sets.iter().enumerate() {
@@ -91,8 +91,8 @@ mod tests {
         Case { operator: operator.into(), tensors, overrides: PlanOverrides::default() }
     }
 
-    /// Each element of a window is lost once, and each element outside is taken once: both show, in all
-    /// types, but foreign ones where there are only two values, or fewer values than elements.
+    /// Each element of a window is lost once, and each element outside is taken once: both show in all
+    /// types. Foreign ones do not if the type has only two values, or fewer values than elements.
     #[test]
     fn every_lost_and_foreign_element_shows() {
         for t in ElementType::ALL {
@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// What a gradient's first input holds are not elements of sets.
+    /// The first input of a gradient has no elements of sets.
     #[test]
     fn gradients_have_no_lists() {
         let (pool, t) = (MaxPool::new([2, 3]), ElementType::F32);

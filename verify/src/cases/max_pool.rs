@@ -46,7 +46,7 @@ pub(super) fn draft(
     }
 }
 
-/// The gradient of a pooling: from its data, or from its indices, which no tile needs.
+/// The gradient of a pooling: from its data, or from its indices, which need no tile.
 fn backward(random: &mut Random, op: MaxPool, data: TensorDesc, kernel: &str) -> Result<Draft> {
     let saved = kernel != "pool_tile_gradient" && random.once_in(2);
     let op = match saved {
@@ -96,8 +96,8 @@ fn pooling(
 ) -> (MaxPool, Vec<usize>) {
     let aims = !kernel.is_empty();
     let spatial = random.pick(&[1, 1, 2, 2, 2, 2, 3, 3, 4, 5, 5]);
-    // A long line, or results that are numbered in more than 16 bits, now and then; always where tiles
-    // have borders.
+    // Sometimes a long line, or results that are numbered in more than 16 bits; always if tiles have
+    // borders.
     let tiles = kernel == "pool_tile_gradient";
     let long = aims && spatial < 3 && random.once_in(if tiles { 1 } else { 10 });
     let long = long.then(|| random.below(spatial) as usize);
@@ -166,7 +166,7 @@ fn pooling(
         .nan(random.nan())
         .empty_window(random.empty_set())
         .indices(indices(random, layout, shape.len() as i64));
-    // Sub-tensors of several planes, which indices begin anew with.
+    // Sub-tensors of several planes, in each of which indices restart.
     let op = match op.indices {
         Some(i) if i.numbering != Numbering::ColumnMajor && aims && random.once_in(2) => {
             op.indices(i.numbering(Numbering::FromAxis(1)))
@@ -176,8 +176,7 @@ fn pooling(
     (op, shape)
 }
 
-/// Long windows that touch none another, and lines of whole words of results: the levels of a
-/// pyramid.
+/// Long windows that do not overlap, and lines of whole words of results: the levels of a pyramid.
 fn apart(random: &mut Random, t: ElementType, budget: u64) -> (MaxPool, Vec<usize>) {
     let planes = 1 + random.below(3) as usize;
     let (mut kernel, mut sizes) = (Vec::new(), Vec::new());
@@ -212,7 +211,8 @@ fn sharing_out(random: &mut Random, sizes: &[usize]) -> MaxPool {
     MaxPool::adaptive(sizes.iter().map(&mut outputs).collect::<Vec<_>>())
 }
 
-/// Windows along axes of these sizes: very long along `sparse`; `dense` ones have stride 1.
+/// Windows along axes of these sizes: very long ones along `sparse` axes; those along `dense` ones have
+/// stride 1.
 fn windows(random: &mut Random, sizes: &[usize], sparse: Option<usize>, dense: bool) -> MaxPool {
     let (long, one_stride) = (random.once_in(4), dense || random.once_in(3));
     let (mut kernels, mut strides, mut dilations) = (Vec::new(), Vec::new(), Vec::new());
@@ -258,7 +258,7 @@ fn windows(random: &mut Random, sizes: &[usize], sparse: Option<usize>, dense: b
         strides.push(stride as usize);
         dilations.push(dilation as usize);
     }
-    // Strides and dilations are left out now and then; then they are 1.
+    // Strides and dilations are sometimes absent; then they are 1.
     let mut op = MaxPool::new(kernels);
     if !random.once_in(8) {
         op = op.strides(strides);
@@ -282,7 +282,7 @@ fn indices(random: &mut Random, layout: Layout, rank: i64) -> Option<Indices> {
     if layout == Layout::Ncx && random.once_in(2) {
         return Some(Indices::new(element_type).numbering(Numbering::ColumnMajor));
     }
-    // Mostly from the first or the second axis on, as specifications have it.
+    // Mostly from the first or the second axis on, as in specifications.
     let axis = if random.once_in(2) { random.below(2) } else { random.below(rank as u64) } as i64;
     let axis = if random.once_in(2) { axis } else { axis - rank };
     Some(Indices::new(element_type).numbering(Numbering::FromAxis(axis)))

@@ -47,8 +47,8 @@ impl Kind {
     /// All operators.
     pub const ALL: [Self; 3] = [Self::ReduceMax, Self::MaxPool, Self::SegmentMax];
 
-    /// The names of the kernels that the operator's plans have of their own. Poolings are made of
-    /// reductions too, where a window is all of an axis.
+    /// The names of the kernels of the operator's plans that other operators do not have. Poolings
+    /// use reductions too, if a window is all of an axis.
     pub fn kernels(self) -> impl Iterator<Item = &'static str> {
         aim::own_kernels(self).map(|kernel| kernel.name())
     }
@@ -96,10 +96,10 @@ impl Case {
         draft.case(Self::kind(index).0, overrides, random)
     }
 
-    /// The case `index` of a seed, and the same with other elements: such that ascend, such that
-    /// descend, and such with peaks at the ends of sets and of the parts that kernels cut them
-    /// into. The last ones may have smaller bindings than the first ones, and so another plan. Of a
-    /// small case also all that show a lost or a foreign element: see `listed`.
+    /// The case `index` of a seed, and the same with other elements: ascending ones, descending ones,
+    /// and peaks at the ends of sets and of the parts that kernels cut them into. The last ones may
+    /// have smaller bindings than the first ones, and so another plan. For a small case also all that
+    /// show a lost or a foreign element: see `listed`.
     ///
     /// # Errors
     /// As [`Case::nth`].
@@ -112,7 +112,7 @@ impl Case {
         Ok([case].into_iter().chain(listed).chain(others).collect())
     }
 
-    /// What the case `index` aims at.
+    /// The aim of the case `index`.
     fn aim(index: u64) -> Option<aim::Aim> {
         let (kind, t) = Self::kind(index);
         aim::Aim::nth(kind, t, index / (Kind::ALL.len() * ElementType::ALL.len()) as u64)
@@ -126,8 +126,8 @@ impl Case {
             10..=59 => 4000,
             _ => 300,
         };
-        // Kernels have texts of their own for views and for each size of workgroups, which take long
-        // to compile. So a seed has views of a third of the types, and small workgroups of a quarter.
+        // Kernels have separate texts for views and for each size of workgroups, which take long to
+        // compile. So a seed has views of a third of the types, and small workgroups of a quarter.
         let (seed, number) = (seed % 48, t as u64);
         let small = [8, 16, 32, 64][((seed / 4 + number / 4) % 4) as usize];
         let small = (seed + number).is_multiple_of(4).then_some(small);
@@ -155,8 +155,8 @@ impl Case {
         self.tensors.iter().collect()
     }
 
-    /// The operator to plan, and whether its results count. The ids of segments may be wrong, as
-    /// ids are that no host has seen: then the status alone is a result.
+    /// The operator to plan, and whether its results count. The ids of segments may be wrong, like
+    /// ids that no host has checked: then the status is the only result.
     fn resolved(&self) -> Result<(Operator, bool)> {
         match (self.operator.checked(&self.inputs()), &self.operator) {
             (Ok(operator), _) => Ok((operator, true)),
@@ -173,8 +173,8 @@ impl Case {
     /// with hundreds of launches, the device's own limits and tuning are used.
     ///
     /// # Errors
-    /// As [`Operator::checked`] and [`Operator::plan`]. Wrong ids are none where a status is
-    /// wanted.
+    /// As [`Operator::checked`] and [`Operator::plan`]. Wrong ids are not errors if the operator has
+    /// a status.
     pub fn plan(&self, device: &Device) -> Result<Plan> {
         self.plan_within(&device.info().limits, device.tuning())
     }
@@ -194,7 +194,7 @@ impl Case {
         }
     }
 
-    /// The views that the inputs and the results are of.
+    /// The views of the inputs and the results.
     fn views(&self, operator: &Operator, descs: &[&TensorDesc]) -> Result<(Vec<View>, Vec<View>)> {
         let mut random = self.overrides.views.map(Random);
         let mut view = |desc: &TensorDesc| {
@@ -210,7 +210,7 @@ impl Case {
         Ok((inputs, results))
     }
 
-    /// Plans the case as a device does by itself, without its narrowed limits.
+    /// Plans the case as a device would, without its narrowed limits.
     ///
     /// # Errors
     /// As [`Case::plan`].
@@ -250,7 +250,7 @@ impl Case {
         Ok(found)
     }
 
-    /// Copies the inputs to a device, each in memory where its elements are as a plan expects them.
+    /// Copies the inputs to a device, with the layouts that a plan expects.
     ///
     /// # Errors
     /// As [`Device::upload`].
@@ -276,7 +276,7 @@ impl Case {
         Ok(uploaded)
     }
 
-    /// What the results shall be, by the operator's definition.
+    /// The expected results, by the operator's definition.
     ///
     /// # Errors
     /// As [`oracle::run`].

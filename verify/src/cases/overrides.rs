@@ -25,20 +25,20 @@ pub struct PlanOverrides {
     pub max_binding_size: Option<u64>,
     /// The name of a tuning: `hardware`, `software` or `cpu`.
     pub tuning: Option<&'static str>,
-    /// The seed of the views that inputs and results are of.
+    /// The seed of the views of inputs and results.
     pub views: Option<u64>,
 }
 
 impl PlanOverrides {
     /// Random limits, a few of them at a time or none, and a random tuning or none.
-    /// `workgroup_size` is the size of small workgroups, if there shall be any.
+    /// `workgroup_size` is the size of small workgroups, if any.
     pub fn random(workgroup_size: Option<u32>, random: &mut Random) -> Self {
         let tuning = random.pick(&[None, Some("software"), Some("hardware")]);
         let mut overrides = Self { tuning, ..Self::default() };
         match random.below(7) {
             0 => {}
             1 => overrides.target_parallelism = Some(random.pick(&[1, 64, 512, 4096])),
-            // Small workgroups split what large ones do not.
+            // Small workgroups split tensors that large ones do not.
             4 => overrides.workgroup_size = workgroup_size,
             2 => overrides.max_taps = Some(random.pick(&[2, 3, 5, 100])),
             3 => {
@@ -49,7 +49,7 @@ impl PlanOverrides {
                 overrides.workgroup_size = workgroup_size;
             }
             _ => {
-                // Parts begin at any element where a size is no multiple of the alignment.
+                // Parts begin at any element if a size is not a multiple of the alignment.
                 let sizes = [516, 1000, 1024, 2044, 4096, 8192, 65536];
                 overrides.max_binding_size = Some(random.pick(&sizes));
                 overrides.target_parallelism = Some(random.pick(&[64, 1024]));
@@ -63,8 +63,8 @@ impl PlanOverrides {
         *self == Self::default()
     }
 
-    /// The limits to plan with: for each, the smaller of the device's and this one. Where bindings
-    /// are narrowed, their offsets are multiples of 256 bytes at least.
+    /// The limits to plan with: for each, the smaller of the device's and this one. If bindings are
+    /// narrowed, their offsets are multiples of at least 256 bytes.
     pub fn limits(&self, own: &Limits) -> Limits {
         fn min<T: Ord>(own: T, overrides: Option<T>) -> T {
             overrides.into_iter().fold(own, T::min)
@@ -75,7 +75,7 @@ impl PlanOverrides {
             min(own.max_workgroups_per_dimension, self.max_workgroups_per_dimension);
         limits.workgroup_size = min(own.workgroup_size, self.workgroup_size);
         limits.max_binding_size = min(own.max_binding_size, self.max_binding_size);
-        // As far apart as WebGPU has it by default, so that parts begin within bindings.
+        // WebGPU's default, so that parts begin within bindings.
         limits.alignment = self.max_binding_size.map_or(own.alignment, |_| own.alignment.max(256));
         limits
     }

@@ -8,7 +8,7 @@ use super::elements::mirrored;
 use crate::oracle::coordinates;
 
 /// A random view for a tensor: rows with gaps, axes in another order in memory, backwards, with
-/// steps, from an offset on. No two elements are in one place.
+/// steps, from an offset on. No two elements have the same address.
 pub(super) fn view(desc: &TensorDesc, random: &mut Random) -> Result<View> {
     let rank = desc.rank();
     let item = desc.element_type().size();
@@ -16,12 +16,12 @@ pub(super) fn view(desc: &TensorDesc, random: &mut Random) -> Result<View> {
         let row = random.pick(&[16, 64, 256]);
         return View::with_aligned_rows(desc.clone(), row);
     }
-    // The axes from the innermost in memory on.
+    // The axes, the innermost in memory first.
     let mut order: Vec<usize> = (0..rank).rev().collect();
     if random.once_in(3) {
         (1..rank).for_each(|i| order.swap(i, random.below(i as u64 + 1) as usize));
     }
-    // Gaps that keep whole words or blocks, and any.
+    // Gaps that keep whole words or blocks, and any other gaps.
     let unit = random.pick(&[1, 1, (4 / item).max(1), (16 / item).max(1)]) as u64;
     let mut offset = random.below(5) * unit;
     let mut pitches = vec![0; rank];
@@ -45,11 +45,12 @@ pub(super) fn view(desc: &TensorDesc, random: &mut Random) -> Result<View> {
     View::new(desc.clone(), offset as usize, pitches)
 }
 
-/// Memory in which the elements of a tensor are as a view says, among others that would win.
+/// Memory in which the elements of a tensor have the layout of a view, among other elements that
+/// would win.
 pub(super) fn memory(tensor: &Tensor, view: &View, extremum: Extremum) -> Result<Tensor> {
     let len = view.byte_len() / tensor.element_type().size();
     let desc = TensorDesc::new(tensor.element_type(), [len])?;
-    // Large numbers, no NaN, whose bytes are the same or come in pairs.
+    // Large numbers that are not NaN, whose bytes are equal or come in pairs.
     let other = match desc.element_type() {
         ElementType::Bool => [1, 1],
         ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => [0xff, 0xff],

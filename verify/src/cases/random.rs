@@ -60,8 +60,8 @@ impl Random {
         self.pick(&[ElementType::I32, ElementType::I64])
     }
 
-    /// A size from 1 to `max`, at or next to the borders of what kernels take together: words,
-    /// blocks, tiles, rows that are unrolled, chunks and workgroups.
+    /// A size from 1 to `max`, at or next to the sizes that kernels take together: words, blocks, tiles,
+    /// unrolled rows, chunks and workgroups.
     pub(super) fn near_border(&mut self, max: u64) -> u64 {
         const UNITS: [u64; 14] = [1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256, 512, 1024];
         let max = max.max(1);
@@ -76,8 +76,8 @@ impl Random {
         size.clamp(1, max)
     }
 
-    /// As [`Self::near_border`]; every other size is whole blocks of so many elements, which are rare among
-    /// random sizes and have kernels of their own, and every fourth one element more or less.
+    /// As [`Self::near_border`]. Every other size is whole blocks of so many elements, which are rare among
+    /// random sizes and have their own kernels, and every fourth one element more or less.
     pub(super) fn near_blocks(&mut self, max: u64, block: u64) -> u64 {
         let size = self.near_border(max);
         let whole = size.next_multiple_of(block);

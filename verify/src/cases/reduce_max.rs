@@ -69,7 +69,7 @@ fn positions(random: &mut Random) -> Indices {
     Indices::new(random.index_type()).last(random.once_in(3))
 }
 
-/// Any shape, and any axes of it; all of them where there are none.
+/// Any shape, and any of its axes; all of them if there are none.
 fn any(random: &mut Random, budget: u64) -> (Vec<usize>, Option<Vec<i64>>) {
     let shape = shape(random, budget);
     let rank = shape.len() as i64;
@@ -98,8 +98,7 @@ fn shape(random: &mut Random, budget: u64) -> Vec<usize> {
         .collect()
 }
 
-/// Matrices, of which rows or columns are reduced: with sizes near the borders of what a kernel
-/// takes together.
+/// Matrices whose rows or columns are reduced, with sizes near those that a kernel takes together.
 fn matrices(
     random: &mut Random,
     t: ElementType,
@@ -136,7 +135,7 @@ fn matrices(
     };
     let long = match form {
         0 | 3 | 4 => size(random, (budget / inner).min(16)),
-        // Mostly no whole number of what is taken as one row.
+        // Mostly not a multiple of what is taken as one row.
         1 if !rows => 32 + random.below(70),
         6 => 1 + random.below(9),
         2 if !rows => 32 + random.below((budget / (4 * inner)).min(1500)),
@@ -148,7 +147,7 @@ fn matrices(
         _ => random.near_border(budget / (inner * long)),
     };
     let n = if kernel == "fill" { 0 } else { long };
-    // An axis of 1 now and then.
+    // Sometimes an axis of 1.
     let mut sizes = vec![(outer, false), (n, true), (inner, false)];
     if random.once_in(3) {
         sizes.insert(random.below(4) as usize, (1, random.once_in(2)));
@@ -183,11 +182,11 @@ mod tests {
     use crate::cases::{Case, Kind};
     use wgmax::operator::Operator;
 
-    /// Rows that end an element before or after whole blocks, words or 16 elements come often, and
-    /// so do whole ones: there kernels lose an element.
+    /// Rows that end an element before or after whole blocks, words or 16 elements are frequent,
+    /// and so are whole ones: there kernels tend to lose an element.
     #[test]
     fn rows_end_near_borders() {
-        // By the size of an element: rows longer than 16, and those of them near a border.
+        // By the size of an element: rows longer than 16, and those among them near a border.
         let mut rows = BTreeMap::<usize, usize>::new();
         let mut near = BTreeMap::<(usize, usize, usize), usize>::new();
         for (seed, index) in (1..=3).flat_map(|seed| (0..2000).map(move |index| (seed, index))) {
@@ -220,7 +219,7 @@ mod tests {
         }
     }
 
-    /// Also of sets without elements, which have no positions.
+    /// Also for sets without elements, which have no positions.
     #[test]
     fn gradients_of_any_shape_are_drawn() {
         let t = ElementType::F32;

@@ -71,7 +71,7 @@ pub(super) fn draft(
         ],
     };
     let id_type = random.pick(types);
-    // Indices that no host has checked, of which the status is looked for.
+    // Indices that no host has checked. The status is compared.
     let status = aim.is_some_and(|aim| aim.is("status")) || random.once_in(4);
     let hostile = status && random.once_in(2);
     let indices = indices(random, id_type, &rows, &sizes, hostile)?;
@@ -102,7 +102,7 @@ fn indices(
     let signed =
         matches!(t, ElementType::I8 | ElementType::I16 | ElementType::I32 | ElementType::I64);
     let bits = 8 * t.size() as u32 - u32::from(signed);
-    // What the type holds.
+    // Only values of the type.
     let reach = if bits >= 63 { i64::MAX } else { (1 << bits) - 1 };
     let few = random.pick(&[1, 2, 7, u64::MAX, u64::MAX]);
     let count: usize = shape.iter().product();

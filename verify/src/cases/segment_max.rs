@@ -27,7 +27,7 @@ pub(super) fn draft(
         return scatter_max::draft(random, t, budget, aim);
     }
     let block = 16 / t.size();
-    // Rows of one element are worked on by 256, where there are so many.
+    // These kernels take 256 rows of one element together, if there are as many.
     let elements = matches!(kernel, "segment_elements" | "segment_unrolled");
     let by_256 = elements && random.once_in(2);
     let inner = match random.below(16) {
@@ -65,7 +65,7 @@ pub(super) fn draft(
             Segments::Offsets,
         ]),
     };
-    // Ids that no host has checked, of which the status is looked for.
+    // Ids that no host has checked. The status is compared.
     let checks = kernel == "segment_check_ids";
     let hostile = form != Segments::Unsorted && checks && !random.once_in(4);
     let distribution = match by_256 {
@@ -85,7 +85,7 @@ pub(super) fn draft(
         _ => Some(count),
     };
     let (op, ids) = match form {
-        // Wrong ids do not tell how many there are.
+        // Wrong ids do not determine the number of segments.
         Segments::Sorted if hostile => (SegmentMax::sorted().num_segments(count as usize), ids),
         Segments::Sorted => {
             (SegmentMax::sorted().num_segments(segments.map(|count| count as usize)), ids)
@@ -97,7 +97,7 @@ pub(super) fn draft(
         ),
         Segments::Offsets => (SegmentMax::offsets(), offsets(random, &ids)),
     };
-    // A gradient from given rows, which several segments may have.
+    // A gradient from given rows, which several segments may share.
     let given = kernel == "unpool_scatter";
     let argmax = given || aim.is_some_and(|aim| aim.is("argmax"));
     let op = op
@@ -125,7 +125,7 @@ pub(super) fn draft(
 
 /// An element of each column of each segment: at an end of the segment, or of a part of it.
 pub(super) fn places(data: &TensorDesc, ids: &Tensor, random: &mut Random) -> Vec<usize> {
-    // Offsets are taken as ids: those sets are as good as any.
+    // Offsets are taken as ids: the sets differ, but are as useful.
     let ids = values(ids);
     let rows = data.shape().first().copied().unwrap_or(0);
     let inner = data.len() / rows.max(1);
@@ -137,8 +137,8 @@ pub(super) fn places(data: &TensorDesc, ids: &Tensor, random: &mut Random) -> Ve
     sets.map(|(rows, column)| rows[place(rows.len(), random)] * inner + column).collect()
 }
 
-/// Ids or offsets as a 1-D tensor of element type `t`, an integer. What the type does not hold
-/// becomes another id.
+/// Ids or offsets as a 1-D tensor of element type `t`, an integer. A value beyond the type becomes
+/// another id.
 ///
 /// # Errors
 /// [`Error::ShapeOverflow`](wgmax::Error::ShapeOverflow).
@@ -146,12 +146,12 @@ pub fn ids_tensor(t: ElementType, ids: &[i64]) -> Result<Tensor> {
     oracle::tensor(t, &[ids.len()], ids.iter().map(|&id| id as u64))
 }
 
-/// The ids in a tensor. What no `i64` holds is `i64::MAX`.
+/// The ids in a tensor. Values above `i64::MAX` become `i64::MAX`.
 pub(super) fn values(ids: &Tensor) -> Vec<i64> {
     (0..ids.len()).map(|i| id(ids, i).try_into().unwrap_or(i64::MAX)).collect()
 }
 
-/// A random type of ids up to `largest`. `small`: of 1 or 2 bytes, if any of them holds those.
+/// A random type of ids up to `largest`. `small`: with 1 or 2 bytes, if such a type holds them.
 fn id_type(random: &mut Random, largest: i64, small: bool) -> ElementType {
     use ElementType::{I8, I16, I32, I64, U8, U16, U32, U64};
     let fits = |t: &ElementType| {
@@ -167,7 +167,7 @@ fn id_type(random: &mut Random, largest: i64, small: bool) -> ElementType {
 
 /// Ascending ids of `rows` rows, with one of 11 distributions of segment sizes.
 fn sorted_ids(random: &mut Random, rows: usize, distribution: u64) -> Vec<i64> {
-    // Rows to come of the segment, where lengths are drawn.
+    // Remaining rows of the segment, if lengths are drawn.
     let mut left = 0;
     let segment = random.pick(&[15u64, 16, 17, 31, 32, 33, 64]);
     let mut id = if random.once_in(3) { random.below(5) as i64 } else { 0 };
@@ -179,7 +179,7 @@ fn sorted_ids(random: &mut Random, rows: usize, distribution: u64) -> Vec<i64> {
                 1 => i64::from(row > 0),
                 2 => i64::from(random.once_in(4)),
                 3 => random.below(4) as i64,
-                // Boundaries at and near those of the kernels' chunks.
+                // Boundaries at the boundaries of the kernels' chunks, and near them.
                 4 => i64::from((row as u64).is_multiple_of(segment) && row > 0),
                 // Lengths near the borders of chunks, among segments of a few rows.
                 7..=9 => {
@@ -188,7 +188,7 @@ fn sorted_ids(random: &mut Random, rows: usize, distribution: u64) -> Vec<i64> {
                         left = match distribution {
                             7 if random.once_in(2) => random.near_border(4),
                             7 | 8 => random.near_border(300),
-                            // To the end of 256 rows that begin with a few short ones.
+                            // Until the end of 256 rows that begin with a few short ones.
                             _ if row % 256 < 8 => 1,
                             _ => 256 - row as u64 % 256,
                         };
@@ -223,17 +223,17 @@ fn shuffled(random: &mut Random, mut ids: Vec<i64>, id_type: ElementType) -> Vec
     ids
 }
 
-/// Ids or offsets, some of which are wrong: at ends, or at ends of what an invocation checks.
+/// Ids or offsets, some of them wrong: at the ends, or at the ends of an invocation's chunk.
 pub(super) fn wrong(random: &mut Random, ids: &[i64], id_type: ElementType) -> Result<Tensor> {
     let mut ids = ids.to_vec();
-    // What is above 32 bits is right, if all that follows is.
+    // A value above 32 bits is right if all later ones are, too.
     if id_type.size() == 8 && random.once_in(3) && !ids.is_empty() {
         let first = place(ids.len(), random);
         let base = ids[first];
         ids[first..].iter_mut().for_each(|id| *id += (1 << 32) - base);
         return ids_tensor(id_type, &ids);
     }
-    // One between what two invocations check, or some anywhere.
+    // One between the chunks of two invocations, or some anywhere.
     let chunks = ids.len() as u64 / 32;
     let between = chunks > 0 && random.once_in(2);
     for _ in 0..if between { 1 } else { 1 + random.below(4) } {
@@ -258,7 +258,7 @@ pub(super) fn wrong(random: &mut Random, ids: &[i64], id_type: ElementType) -> R
     ids_tensor(id_type, &ids)
 }
 
-/// Offsets of the segments of ascending ids. Some rows at the begin and the end belong to none.
+/// Offsets of the segments of ascending ids. Some rows at the beginning and the end belong to none.
 fn offsets(random: &mut Random, ids: &[i64]) -> Vec<i64> {
     let rows = ids.len();
     let count = ids.last().map_or(0, |&id| id + 1);

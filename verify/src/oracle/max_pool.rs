@@ -15,7 +15,7 @@ pub(crate) struct Axis {
     pub dilation: i128,
     pub begin: i128,
     end: i128,
-    /// How many windows share out the axis, if they do.
+    /// How many windows share out the axis, if any.
     pub outputs: Option<i128>,
 }
 
@@ -46,8 +46,8 @@ pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
     Ok(results)
 }
 
-/// The element that each window picks, the first of equal ones; none without elements. And the shape
-/// of the results.
+/// The element that each window selects, the first of equal ones; none without elements. And the
+/// shape of the results.
 pub(super) fn picked(op: &MaxPool, input: &Tensor) -> Result<(Vec<Option<usize>>, Vec<usize>)> {
     let (mut picked, mut shape) = (Vec::new(), Vec::new());
     each_window(op, input, &mut shape, |_, best, _| {
@@ -57,8 +57,8 @@ pub(super) fn picked(op: &MaxPool, input: &Tensor) -> Result<(Vec<Option<usize>>
     Ok((picked, shape))
 }
 
-/// Goes through all windows in row-major order, and sets `out_shape`. Gives for each the first
-/// element of its plane, the best one of the window, and how many windows there are.
+/// Visits all windows in row-major order, and sets `out_shape`. Returns for each the first element
+/// of its plane, the element that it selects, and how many windows there are.
 fn each_window(
     op: &MaxPool,
     input: &Tensor,
@@ -188,7 +188,7 @@ impl Axis {
             windows += 1;
             start += self.stride;
         }
-        // The next one is within the padded axis in part, or is the only one and larger than that.
+        // The next window begins within the padded axis, or is the only one and larger than that.
         let covered = start - self.stride + self.extent();
         if covered < padded && rounding != Rounding::Floor {
             windows += 1;

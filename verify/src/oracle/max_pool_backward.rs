@@ -1,5 +1,5 @@
-//! The gradient of MaxPool: for each window, in row-major order, adds to the element that it has
-//! picked.
+//! The gradient of MaxPool: for each window, in row-major order, adds to the element that it
+//! selects.
 
 use half::{bf16, f16};
 use wgmax::internals::{filled, reserved};
@@ -40,7 +40,7 @@ fn of(
     tensor(t, data.shape(), results.map(|bits| quiet(t, bits)))
 }
 
-/// The sum so far, in the bits of `f32` or `f64`, and one element more.
+/// The sum so far, in the bits of `f32` or `f64`, plus one more element.
 fn add(t: ElementType, sum: u64, bits: u64) -> u64 {
     let single = f32::from_bits(sum as u32);
     let wide = match t {
@@ -57,7 +57,7 @@ fn quiet(t: ElementType, bits: u64) -> u64 {
     super::value::value(t, bits).map_or(super::value::quiet_nan(t), |_| bits)
 }
 
-/// The elements that the windows of data pick, which are as many as there are gradients.
+/// The elements that the windows of data select: as many as there are gradients.
 fn some(op: &MaxPoolBackward, data: &Tensor, gradient: &Tensor) -> Result<Vec<Option<usize>>> {
     let (picked, shape) = max_pool::picked(&op.pool, data)?;
     check_shape(Operator::from(op).name(), 1, &shape, gradient)?;
@@ -73,7 +73,7 @@ fn saved(
 ) -> Result<Vec<Option<usize>>> {
     let counting = op.pool.indices.unwrap_or_default();
     debug_assert_ne!(counting.numbering, Numbering::ColumnMajor);
-    // Which windows have elements does not depend on these.
+    // These do not determine which windows have elements.
     let zeros = filled(data.clone(), |_| {})?;
     let some = some(op, &zeros, gradient)?;
     check_shape(Operator::from(op).name(), 0, gradient.shape(), indices)?;
@@ -95,7 +95,7 @@ mod tests {
     use wgmax::Error;
     use wgmax::operator::{Indices, MaxPool};
 
-    /// Also if the operator does not refuse it: its shapes are not the oracle's.
+    /// Even if the operator accepts it: the oracle has other shapes.
     #[test]
     fn a_gradient_of_another_shape_is_an_error() {
         let pool = MaxPool::new([2]).indices(Indices::default());

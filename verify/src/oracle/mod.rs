@@ -118,7 +118,7 @@ fn check_shape(of: &'static str, position: usize, shape: &[usize], input: &Tenso
     })
 }
 
-/// A tensor of elements with these bits, of which the low ones count.
+/// A tensor of elements with these bits. The low ones are used.
 pub(crate) fn tensor(
     t: ElementType,
     shape: &[usize],

@@ -1,5 +1,5 @@
 //! ReduceMax: adds each element to the result with the same coordinates along the kept axes, at the
-//! position that its others have.
+//! position of its other coordinates.
 
 use wgmax::internals::repeated;
 use wgmax::operator::ReduceMax;

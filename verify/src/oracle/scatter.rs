@@ -1,5 +1,5 @@
 //! ReduceMaxBackward, SegmentMaxBackward and MaxUnpool: each value to the element that a position
-//! names, found coordinate by coordinate.
+//! names, which is found by coordinates.
 
 use wgmax::internals::repeated;
 use wgmax::operator::{
@@ -11,7 +11,7 @@ use super::segment_max::id;
 use super::value::bits_at;
 use super::{check_shape, coordinates, flatten, reduce_max, segment_max, tensor};
 
-/// A result with a value for each element that has one.
+/// A result with each value at its element.
 fn stored(
     result: &TensorDesc,
     values: &Tensor,
@@ -26,7 +26,7 @@ fn stored(
     tensor(result.element_type(), result.shape(), bits.into_iter())
 }
 
-/// A position; `None` for one that is negative or not below a number.
+/// A position; `None` if it is negative or not less than `below`.
 fn position(indices: &Tensor, item: usize, below: usize) -> Option<usize> {
     usize::try_from(id(indices, item)).ok().filter(|&position| position < below)
 }

@@ -1,4 +1,4 @@
-//! ScatterMax: for each element of the data, reads each update that goes to it.
+//! ScatterMax: for each element of the data, reads each of its updates.
 
 use wgmax::internals::{push, repeated, reserved};
 use wgmax::operator::{ScatterBy, ScatterMax};
@@ -49,7 +49,7 @@ pub(super) fn run(
     Ok(results)
 }
 
-/// What the status of indices must be that no host has checked.
+/// The expected status of indices that no host has checked.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](wgmax::Error::OutOfMemory).
@@ -87,7 +87,7 @@ fn place(op: &ScatterMax, data: &Tensor, i: usize, id: i128) -> Option<usize> {
     usize::try_from(from_front).ok().filter(|&place| place < size)
 }
 
-/// The element that an update goes to, and the update's position.
+/// The element that an update names, and the update's position.
 fn destination(
     op: &ScatterMax,
     data: &Tensor,

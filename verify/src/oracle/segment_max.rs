@@ -45,7 +45,7 @@ pub fn id(ids: &Tensor, i: usize) -> i128 {
     }
 }
 
-/// What the status of ids or offsets must be that no host has checked, for data of so many rows.
+/// The expected status of ids or offsets that no host has checked, for data of so many rows.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](wgmax::Error::OutOfMemory).
@@ -74,7 +74,7 @@ pub fn status(op: &SegmentMax, rows: usize, ids: &Tensor) -> Result<Tensor> {
     tensor(ElementType::U32, &[2], [status.into(), dropped].into_iter())
 }
 
-/// How many segments ids have.
+/// The number of segments of ids.
 fn count(op: &SegmentMax, ids: &Tensor) -> i128 {
     let counted = || (0..ids.len()).map(|i| id(ids, i)).max().map_or(0, |id| (id + 1).max(0));
     op.num_segments.map_or_else(counted, |count| count as i128)

@@ -52,7 +52,7 @@ fn window(op: &MaxPool, shape: &[usize], at: &[usize]) -> Vec<usize> {
             None => vec![at[axis]],
             Some(of) => {
                 let window = at[axis] as i128;
-                // Of a long kernel few taps are inside.
+                // With a long kernel, few taps are inside.
                 let from = match of.outputs {
                     Some(_) => 0,
                     None => (of.begin - window * of.stride).max(0) + of.dilation - 1,

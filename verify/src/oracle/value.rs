@@ -35,7 +35,7 @@ pub fn bits_at(tensor: &Tensor, index: usize) -> u64 {
     u64::from_le_bytes(bits)
 }
 
-/// Whether `a` is above `b` if only the maximum counts: +0 is above -0.
+/// Whether `a` is above `b` without positions: +0 is above -0.
 fn greater(a: Value, b: Value) -> bool {
     match (a, b) {
         (Value::Float(a), Value::Float(b)) if a == 0.0 && b == 0.0 => {
@@ -94,7 +94,7 @@ pub(crate) fn empty_bits(t: ElementType, empty: EmptySet, extremum: Extremum) ->
 #[derive(Clone, Copy)]
 pub(super) struct Best {
     extremum: Extremum,
-    /// Whether the position is that of the last element of equal ones.
+    /// Whether the position of the last of equal elements counts.
     last: bool,
     /// The largest or smallest element, with +0 above -0.
     best: Option<(Value, u64)>,
@@ -133,7 +133,7 @@ impl Best {
     }
 
     /// The bits of the maximum or minimum and its position; `None` for an empty set. `indexed`:
-    /// whether the operator gives indices. Then the first zero wins, otherwise +0 is the larger one.
+    /// whether the operator returns indices. Then the first zero wins; otherwise +0 is larger.
     pub(super) fn found(&self, t: ElementType, nan: Nan, indexed: bool) -> Option<(u64, usize)> {
         match (self.nan, self.best, self.first) {
             (Some(at), best, _) if nan == Nan::Propagate || best.is_none() => {

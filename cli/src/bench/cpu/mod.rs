@@ -19,15 +19,15 @@ pub fn measure(
     let Prepared { plan, copies, write } = prepared;
     let tensors: Vec<Tensor> =
         copies.iter().map(|copy| copy[0].download()).collect::<wgmax::Result<_>>()?;
-    // The very memory that the operator reads.
+    // The same memory that the operator reads.
     let words: Vec<&[u32]> = tensors.iter().map(words).collect();
-    // Pages as those of the operator's results.
+    // The same pages as those of the operator's results.
     let mut out = wgmax::internals::zeroed((*write as usize).div_ceil(8))?;
     let out = &mut bytemuck::cast_slice_mut(&mut out)[..*write as usize / 4];
     let (shape, fastest) = race(&Shape::usual(), &words, out)[0];
     measured.ceiling_bytes = size_of_val(words[0]) as u64 + write;
     measured.ceiling_how = shape.to_string();
-    // A noisy moment while the item runs does not lower the ceiling.
+    // A noisy moment while the item runs must not lower the ceiling.
     measured.ceiling.push(fastest);
     let start = Instant::now();
     for round in 0.. {
@@ -49,7 +49,7 @@ pub fn measure(
     Ok(())
 }
 
-/// A tensor as words, but for its last bytes.
+/// A tensor as words, without its last bytes.
 fn words(tensor: &Tensor) -> &[u32] {
     let bytes = tensor.bytes();
     bytemuck::cast_slice(&bytes[..bytes.len() / 4 * 4])

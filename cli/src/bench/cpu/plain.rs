@@ -1,5 +1,5 @@
-//! The bandwidth ceiling of the CPU: plain passes that read words once, or read words and write
-//! others once.
+//! The bandwidth ceiling of the CPU: plain passes that read words once, or read words and write others
+//! once.
 
 use std::array;
 use std::fmt;
@@ -10,34 +10,33 @@ use wgmax::internals::{Extension, Loop, vectorised_up_to};
 
 use crate::bench::times::seconds;
 
-/// Words of which parts of loops are multiples, so that no remainder is read word by word: four of
+/// Loops are cut into multiples of this many words, so that no remainder is read word by word: four of
 /// the widest vectors.
 const UNIT: usize = 64;
 
 /// Words to read between two writes: 8 KiB.
 const STEP: usize = 2048;
 
-/// Bytes of a cache line. A vector that begins with one does not cross into the next.
+/// Bytes of a cache line. A vector that begins a line is within it.
 const LINE: usize = 64;
 
-/// Passes of each shape, of which the fastest counts.
+/// Passes of each shape. The fastest counts.
 const ROUNDS: usize = 6;
 
 /// How a plain pass is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     pub extension: Extension,
-    /// Equal parts of a piece, which are read in turn, a few vectors of each: 1, 2, 4 or 8.
-    /// Processors fetch ahead within a page only; while one stream waits for its next page, the
-    /// others go on.
+    /// Equal parts of a piece, which are read in turn, a few vectors of each: 1, 2, 4 or 8. Processors
+    /// prefetch only within a page; while one stream waits for its next page, the others continue.
     pub streams: usize,
     /// Pieces, which the threads take one after the other.
     pub pieces: usize,
 }
 
 impl Shape {
-    /// Those that are tried: one thread, which is enough for data in its cache, and all threads in
-    /// ways that were the fastest on the machines that `BENCHMARKS.md` names.
+    /// The shapes that are tried: one thread, which is enough for data in its cache, and all threads
+    /// in the shapes that were fastest on the machines that `BENCHMARKS.md` names.
     pub fn usual() -> Vec<Self> {
         let threads = rayon::current_num_threads();
         let widest = [Extension::Avx512, Extension::Avx2].into_iter().find(|e| e.is_detected());
@@ -65,7 +64,7 @@ impl fmt::Display for Shape {
 }
 
 /// The seconds of the fastest pass of each shape, the fastest shape first. The copies of the words are
-/// taken in turn.
+/// used in turn.
 pub fn race(shapes: &[Shape], copies: &[&[u32]], out: &mut [u32]) -> Vec<(Shape, f64)> {
     let mut times: Vec<(Shape, f64)> = shapes.iter().map(|&s| (s, f64::INFINITY)).collect();
     let rounds = (0..ROUNDS * shapes.len()).zip(copies.iter().cycle());
@@ -98,7 +97,7 @@ pub fn pass(words: &[u32], out: &mut [u32], shape: Shape) -> (f64, u32) {
     (time, max)
 }
 
-/// Words to read in `S` streams, and results to write between.
+/// Words to read in `S` streams, and results to write in between.
 struct Piece<'a, const S: usize>(&'a [u32], &'a mut [u32]);
 
 impl<const S: usize> Loop for Piece<'_, S> {

@@ -14,7 +14,7 @@ pub type Work<'a> = Box<dyn Fn(&mut wgpu::CommandEncoder) -> anyhow::Result<()> 
 pub struct Clock {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
-    /// Without timestamps, the host's clock counts.
+    /// Without timestamps, the host's clock is used.
     marks: Option<Marks>,
     /// Errors that no call has returned yet.
     errors: Arc<Mutex<Vec<String>>>,

@@ -13,7 +13,7 @@ use self::plain::{Moved, Pass, Plain, Shape};
 use super::Measured;
 use super::times::{Budget, Times, seconds};
 
-/// The time of a submit: long compared with its fixed cost, short compared with a watchdog.
+/// The time of a submit: long compared with its fixed cost, and short compared with a watchdog.
 const SUBMIT_SECONDS: f64 = 0.02;
 
 /// A copy of the inputs, and the results.

@@ -11,11 +11,11 @@ use super::clock::{Clock, Work};
 /// Bytes that an invocation reads at once.
 const BLOCK: u64 = 16;
 
-/// Invocations of a workgroup, and blocks in flight of each, as the shaders have them.
+/// Invocations of a workgroup, and blocks in flight for each, as in the shaders.
 const WORKGROUP: u32 = 256;
 const UNROLL: u32 = 4;
 
-/// Passes of each shape, of which the fastest counts.
+/// Passes of each shape. The fastest counts.
 const ROUNDS: usize = 4;
 
 /// Which blocks an invocation reads.
@@ -23,7 +23,7 @@ const ROUNDS: usize = 4;
 pub enum Order {
     /// Neighbouring invocations of the grid read neighbouring blocks.
     Grid,
-    /// Each invocation has a piece of its own.
+    /// Each invocation has its own piece.
     Invocation,
 }
 
@@ -36,7 +36,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Those that are tried: ways for GPUs, and the last for adapters that a driver emulates.
+    /// The shapes that are tried: some for GPUs, and the last for adapters that a driver emulates.
     pub const USUAL: [Self; 4] = [
         Self { order: Order::Grid, groups: 1024 },
         Self { order: Order::Grid, groups: 65535 },
@@ -103,8 +103,8 @@ impl Plain {
         Self { read: pipeline("read_all"), copy: pipeline("copy_all") }
     }
 
-    /// The seconds of the fastest pass of each shape, the fastest shape first. They are measured in
-    /// turn, so that a noisy moment does not decide.
+    /// The seconds of the fastest pass of each shape, the fastest shape first. Shapes are measured
+    /// in turn, so that a noisy moment does not decide.
     pub fn race(
         &self,
         clock: &Clock,
@@ -128,7 +128,7 @@ impl Plain {
 
     pub fn pass(&self, device: &wgpu::Device, moved: Moved, shape: Shape) -> Pass {
         let pipeline = if moved.write == 0 { &self.read } else { &self.copy };
-        // What is written stays in proportion to what is read.
+        // The bytes written stay in proportion to the bytes read.
         let most = device.limits().max_storage_buffer_binding_size;
         let read = moved.read.min(most) / BLOCK;
         let write = moved.write * read / moved.read.max(1);

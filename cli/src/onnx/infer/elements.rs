@@ -1,5 +1,5 @@
-//! Elements of small tensors that say something about shapes: what `Shape` gives, and what is
-//! computed with it before a `Reshape` or `Resize`.
+//! Elements of small tensors that determine shapes: the result of `Shape`, and values computed from
+//! it before a `Reshape` or `Resize`.
 
 use wgmax::dialect::Attribute;
 
@@ -8,7 +8,7 @@ use super::structure::cut;
 use super::{Inference, axis};
 
 impl Inference<'_> {
-    /// The elements of the first output, if it is a vector or a scalar and they can be told.
+    /// The elements of the first output, if it is a vector or a scalar and they are known.
     pub(super) fn elements(&self) -> Option<Vec<f64>> {
         if !self.node.domain.is_empty() {
             return None;
@@ -65,7 +65,7 @@ impl Inference<'_> {
         (found.len() <= MAX_ELEMENTS).then_some(found)
     }
 
-    /// What an operator makes of two inputs of as many elements, or of one element.
+    /// The result of an operator for two inputs of as many elements, or of one element.
     fn pairs(&self, operator: impl Fn(f64, f64) -> f64) -> Option<Vec<f64>> {
         let (a, b) = (self.numbers(0).ok()?, self.numbers(1).ok()?);
         let at = |x: &[f64], i: usize| if x.len() == 1 { x[0] } else { x[i] };

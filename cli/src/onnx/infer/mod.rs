@@ -1,7 +1,7 @@
-//! Types and shapes of what other nodes make, without their arithmetic. Only the numbers that
+//! Types and shapes of the outputs of other nodes, without their arithmetic. Only the numbers that
 //! become shapes are computed (`elements.rs`).
 //!
-//! A rule says what a valid node gives. A node that is not valid may get any shape here.
+//! A rule gives the result of a valid node. A node that is not valid may get any shape here.
 
 mod elements;
 mod shapes;
@@ -28,17 +28,17 @@ struct Inference<'a> {
 /// Why a shape is not known.
 #[derive(Debug)]
 enum Reason {
-    /// An input is not known; what to give.
+    /// An input is not known; the option that would give it.
     Input(String),
     /// There is no rule for the operator.
     NoRule,
-    /// What is wrong with the node.
+    /// The error of the node.
     Node(String),
 }
 
 type Inferred<T> = Result<T, Reason>;
 
-/// Adds to the values what a node makes, or why it is not known.
+/// Adds the outputs of a node to the values, or why they are not known.
 pub fn infer(node: &GraphNode, opset: Option<u32>, values: &mut Values<'_>) {
     let names = || node.outputs.iter().enumerate().filter(|(_, name)| !name.is_empty());
     let attributes = node.attributes().unwrap_or_default();
@@ -81,7 +81,7 @@ fn wrong<T>(reason: impl Into<String>) -> Inferred<T> {
     Err(Reason::Node(reason.into()))
 }
 
-/// A type and shape; each dimension must be one.
+/// A type and shape. Each dimension must be a valid size.
 fn desc(element_type: ElementType, dims: impl IntoIterator<Item = i128>) -> Inferred<TensorDesc> {
     let dims = dims.into_iter().enumerate().map(|(axis, dim)| {
         usize::try_from(dim).or_else(|_| wrong(format!("dimension {axis} would be {dim}")))
@@ -104,7 +104,7 @@ fn axis(axis: i64, rank: usize) -> Inferred<usize> {
     }
 }
 
-/// The shape that inputs have together, by numpy's rule.
+/// The broadcast shape of inputs, by numpy's rule.
 fn broadcast(shapes: &[Vec<i128>]) -> Inferred<Vec<i128>> {
     let rank = shapes.iter().map(Vec::len).max().unwrap_or(0);
     let mut result = vec![1; rank];
@@ -140,7 +140,7 @@ impl Inference<'_> {
         (0..self.node.inputs.len()).map(|at| self.input(at)).collect()
     }
 
-    /// The elements of an input that says something about shapes.
+    /// The elements of an input that determines shapes.
     fn numbers(&self, at: usize) -> Inferred<Vec<f64>> {
         let name = self.node.inputs.get(at).map_or("", String::as_str);
         match self.values.elements(name) {
@@ -187,8 +187,8 @@ impl Inference<'_> {
         }
     }
 
-    /// Integers from an attribute, or from an input where later opsets have them; `None` if neither
-    /// is there.
+    /// Integers from an attribute, or from an input, as in later opsets; `None` if neither is
+    /// there.
     fn either(&self, name: &str, at: usize) -> Inferred<Option<Vec<i64>>> {
         match self.ints(name) {
             Some(values) => Ok(Some(values)),

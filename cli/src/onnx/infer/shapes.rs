@@ -1,11 +1,11 @@
-//! Which rule an operator has, and the rules of those that compute.
+//! The rule of each operator, and the rules of operators that compute.
 
 use wgmax::internals::supported_type;
 use wgmax::{ElementType, TensorDesc};
 
 use super::{Inference, Inferred, Reason, axis, broadcast, desc, dims, wrong};
 
-/// What gives as many elements as its first input has.
+/// Operators whose output has as many elements as their first input.
 const ALIKE: &str = "Abs BatchNormalization Cast CastLike Ceil Celu Clip Cos CumSum \
     DequantizeLinear Dropout Elu Erf Exp Floor Gelu GroupNormalization HardSigmoid HardSwish \
     Hardmax Identity InstanceNormalization IsInf IsNaN LayerNormalization LeakyRelu Log \
@@ -86,7 +86,7 @@ impl<'a> Inference<'a> {
         })
     }
 
-    /// The shape that all inputs have together. Before opset 7 the first one has it.
+    /// The broadcast shape of all inputs. Before opset 7 it is that of the first one.
     fn together(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
         let inputs = self.inputs()?;
         match self.opset < 7 {
@@ -126,7 +126,7 @@ impl<'a> Inference<'a> {
         Ok(shape)
     }
 
-    /// Some axes become 1, or vanish.
+    /// Some axes become 1, or are dropped.
     fn reduced(&self, input: &TensorDesc) -> Inferred<Vec<i128>> {
         let axes = match self.node.operator.starts_with("Arg") {
             true => Some(vec![self.int("axis").unwrap_or(0)]),

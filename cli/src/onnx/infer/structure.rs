@@ -1,4 +1,4 @@
-//! The shapes of what is put together, cut, moved or viewed in another way.
+//! The shapes of tensors that are joined, cut, moved or viewed differently.
 
 use std::ops::Range;
 
@@ -90,7 +90,7 @@ impl Inference<'_> {
         Ok(shape)
     }
 
-    /// The axes of its input that a `Shape` tells.
+    /// The axes of its input whose sizes a `Shape` returns.
     pub(super) fn slice_of_shape(&self, input: &TensorDesc) -> Range<usize> {
         let rank = input.rank() as i64;
         let end = |name, default| {

@@ -50,7 +50,7 @@ fn found(version: i64, nodes: &[Vec<u8>], graph: &[Vec<u8>], name: &str) -> Stri
     }
 }
 
-/// What one node makes of `x`, and of further values of the graph.
+/// The outputs of one node for `x`, and for further values of the graph.
 fn made(
     version: i64,
     op: &str,
@@ -192,7 +192,7 @@ fn computed_shapes_are_followed() {
     assert_eq!(found(17, &nodes, &graph, "y"), "f32[12, 10]");
 }
 
-/// Floats on the way from one shape to the next, as in Resize of older exporters.
+/// Floats between one shape and the next, as in Resize of older exporters.
 #[test]
 fn computed_sizes_may_be_floats() {
     let nodes = [

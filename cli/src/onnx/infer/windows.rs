@@ -1,16 +1,16 @@
-//! The shapes of convolutions and pools, and of what is resized.
+//! The shapes of convolutions, pools and resized tensors.
 
 use wgmax::TensorDesc;
 use wgmax::dialect::Attribute;
 
 use super::{Inference, Inferred, dims, wrong};
 
-/// What windows look like along an axis.
+/// The windows along an axis.
 struct Window {
     size: i128,
     stride: i128,
     dilation: i128,
-    /// Padding at both ends together.
+    /// Total padding at both ends.
     padding: i128,
 }
 
@@ -128,7 +128,7 @@ impl Inference<'_> {
         let late = is_resize && self.opset >= 11;
         let sizes = if late && self.has(3) { Some(self.numbers(3)?) } else { None };
         let scales = match self.attributes.get("scales") {
-            // A list of floats is a text here.
+            // Here a list of floats is a text.
             Some(Attribute::Other(text)) => {
                 let numbers = text.trim_matches(['[', ']']).split(',');
                 numbers.map(|number| number.trim().parse().ok()).collect()

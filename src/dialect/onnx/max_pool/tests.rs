@@ -267,8 +267,8 @@ fn a_window_fits_the_padded_data() {
     assert_eq!(windows(&wide, 1), 4);
 }
 
-/// As ONNX Runtime 1.32 and the shape inference of onnx 1.23 have it; of the window that is larger by
-/// a stride these disagree.
+/// As in ONNX Runtime 1.32 and the shape inference of onnx 1.23, which disagree about the window that
+/// is larger by a stride.
 #[test]
 fn rounded_up_a_window_may_be_larger_by_less_than_a_stride() {
     for version in [10, 11, 12, 22] {

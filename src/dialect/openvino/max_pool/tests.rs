@@ -312,7 +312,7 @@ fn a_window_fits_the_padded_data() {
     assert!(matches!(error, Err(Error::WindowTooLarge { extent: 4, padded: 3, .. })));
     assert_eq!(windows(&pool(4, 1, [1, 0]), 3), 1);
 
-    // However it is rounded, though by less than a stride.
+    // With every rounding, although larger by less than a stride.
     for rounding_type in [Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch] {
         for auto_pad in [AutoPad::Explicit, AutoPad::Valid] {
             let larger = MaxPool { rounding_type, auto_pad, ..pool(4, 2, [0, 0]) };
@@ -321,7 +321,7 @@ fn a_window_fits_the_padded_data() {
         }
     }
 
-    // It would fit where it may not begin.
+    // It would fit only where it may not begin.
     let end = MaxPool { rounding_type: Rounding::CeilTorch, ..pool(1, 1, [0, 1]) };
     let error = end.operator(&data(&[1, 1, 0]), false).unwrap_err();
     assert_eq!(

@@ -58,7 +58,7 @@ fn reads_its_attribute() {
 fn fill_mode_is_required_and_the_only_one() {
     let error = read(16, &[]).unwrap_err();
     assert_eq!(error.to_string(), r#"OpenVINO SegmentMax-16 needs the attribute "fill_mode""#);
-    // What the specification's examples still have in its place.
+    // The specification's examples still have this instead.
     let old = ("empty_segment_value", Int(0));
     for attributes in [&[old.clone()][..], &[old, ("fill_mode", text("ZERO"))]] {
         let error = read(16, attributes).unwrap_err().to_string();

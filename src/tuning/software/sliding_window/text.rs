@@ -1,4 +1,4 @@
-//! The text of a sliding window: the parts of its shaders that are specialised.
+//! The text of a sliding window: the specialized parts of its shaders.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use super::SlidingWindow;
 
 const COMPONENTS: [&str; 4] = ["x", "y", "z", "w"];
 
-/// What the generated text imports from the files.
+/// The imports of the generated text.
 const IMPORTS: &str = "\
 import kernel::store_step;
 import package::common::block::{Acc, acc_add_keys, acc_pack};
@@ -20,8 +20,8 @@ import package::software::sliding_window::{candidate, candidates, row, row_keys,
 const LOAD: &str = "held: ptr<function, Held>, rows: Rows, lines: Lines, at: i32";
 
 impl SlidingWindow {
-    /// The text, for elements of so many bytes; `finds` is whether it finds positions too, for
-    /// elements of a word.
+    /// The text, for elements of so many bytes. With `finds` it also finds positions, if an element
+    /// is a word.
     pub(super) fn text(&self, size: usize, finds: bool) -> String {
         let &Self { stride, shift, .. } = self;
         let (per_position, beside) = (self.per_position(size), self.beside());
@@ -50,12 +50,12 @@ fn store_windows(held: ptr<function, Held>, lines: Lines, line: u32, step: u32) 
         let rows = taps.map(|(i, j)| format!("row(origin, first0, first1, {i}u, {j}u)"));
         let rows: Vec<_> = rows.collect();
         let (count, rows) = (rows.len(), rows.join(", "));
-        // Keys, or also their positions; and the function that loads those of a row.
+        // Keys, or keys and positions; and the function that loads those of a row.
         let (column, load) =
             if finds { ("Candidates", "candidates") } else { ("vec4<u32>", "row_keys") };
         let body = if finds && count > 1 {
-            // SwiftShader takes a time that is exponential in the depth of comparisons: a loop, which
-            // other drivers unroll, keeps those of the rows apart from those of the windows.
+            // The time that SwiftShader takes is exponential in the depth of comparisons. A loop,
+            // which other drivers unroll, separates those of the rows from those of the windows.
             format!(
                 "    var all = rows;
     var best = {load}(all[0], lines, at, beside);
@@ -81,7 +81,7 @@ fn column(rows: Rows, lines: Lines, at: i32, beside: u32) -> Column {{
         )
     }
 
-    /// The columns that a step holds, and how they move to the next step.
+    /// The columns that a step holds, and how the next step gets them.
     fn held_columns(&self, size: usize) -> String {
         let (stride, beside) = (usize::from(self.stride), self.beside());
         let (held, kept) = (self.held(size), self.kept(size));
@@ -119,8 +119,7 @@ fn move_on(held: ptr<function, Held>) {{
         )
     }
 
-    /// How the windows of a step are computed and stored, along neighbouring elements, one value
-    /// each.
+    /// How the windows of a step are computed and stored along neighbouring elements, one value each.
     fn windows_of_elements(&self, size: usize, finds: bool) -> String {
         let per_position = self.per_position(size);
         let element = |i: usize| {
@@ -160,7 +159,7 @@ fn move_on(held: ptr<function, Held>) {{
         format!("{}    store_step(line, lines, step, {words});\n", made.text)
     }
 
-    /// The same at one place, blocks beside one another.
+    /// The same at one place, for blocks side by side.
     fn windows_of_blocks(&self, finds: bool) -> String {
         let (beside, dilation) = (self.beside(), usize::from(self.dilation));
         let steps = (0..beside).map(|a| {
@@ -199,7 +198,7 @@ fn packed(keys: &[String]) -> String {
     }
 }
 
-/// Maxima that are computed already.
+/// Maxima that the text already computes.
 struct Made {
     text: String,
     known: HashSet<(usize, usize)>,
@@ -209,8 +208,8 @@ struct Made {
 }
 
 impl Made {
-    /// The name of the maximum of so many taps from an element on: the maximum of two, each of half
-    /// as many taps, which may overlap.
+    /// The name of the maximum of `taps` taps from element `first` on: the maximum of two maxima,
+    /// each of half as many taps, which may overlap.
     fn maximum(&mut self, first: usize, taps: usize, element: &impl Fn(usize) -> String) -> String {
         let name = format!("m{first}_{taps}");
         if self.known.insert((first, taps)) {

@@ -1,4 +1,4 @@
-//! Simpler elements: zeros, or ones where zeros do not fail.
+//! Simpler elements: zeros, or ones if zeros do not fail.
 
 use wgmax::ElementType;
 use wgmax::internals::filled;
@@ -13,7 +13,7 @@ const MAX_RANGES: usize = 64;
 /// with single elements set to 1.
 pub(super) fn simpler(case: &Case) -> Vec<Case> {
     let mut cases = Vec::new();
-    // At other positions a gradient may be anything.
+    // At other positions some gradients are unspecified.
     if gradient::has_positions(&case.operator) {
         return cases;
     }

@@ -22,11 +22,11 @@ use super::Case;
 /// assert!(shrink(&case, 1000, fails).tensors[0].len() <= 4);
 /// ```
 pub fn shrink(case: &Case, tries: usize, mut fails: impl FnMut(&Case) -> bool) -> Case {
-    // Nothing in it waits.
+    // It waits for nothing.
     pollster::block_on(shrink_async(case, tries, async |case: &Case| fails(case)))
 }
 
-/// As [`shrink`], where what `fails` waits for may be a GPU.
+/// As [`shrink`], if `fails` may wait for a GPU.
 pub async fn shrink_async(
     case: &Case,
     tries: usize,
