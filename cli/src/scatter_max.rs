@@ -87,8 +87,8 @@ impl operation::Operation for Operation {
 Examples:
   wgmax scatter-max x.npy places.npy updates.npy --axis 1 -o y.npy
   wgmax scatter-max x.npy vectors.npy parts.npy --vectors --indices winners.npy -o y.npy";
-    const INDICES: &str = "Also write the positions of the updates that the results come from to this \
-                           file; -1 where INPUT's element stays. +0 and -0 are then equal, so a result \
+    const INDICES: &str = "Also write to this file the position of the update that each result comes \
+                           from; -1 where INPUT's element stays. +0 and -0 are then equal, so a result \
                            of zero may have another sign";
 
     fn files(&self) -> Vec<&str> {

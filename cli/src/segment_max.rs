@@ -124,7 +124,7 @@ Examples:
   wgmax segment-max x.npy ids.npy --num-segments 34 --unsorted -o y.npy
   wgmax segment-max data.npy offsets.npy --offsets --indices rows.npy
   wgmax segment-max x.npy ids.npy --backward gradient_of_y.npy -o gradient_of_x.npy";
-    const INDICES: &str = "Also write the rows that the results come from to this file. +0 and -0 \
+    const INDICES: &str = "Also write to this file the row that each result comes from. +0 and -0 \
                            are then equal, so a result of zero may have another sign";
 
     fn files(&self) -> Vec<&str> {

@@ -22,7 +22,7 @@ impl<'a, 'py> Fields<'a, 'py> {
         self.function
     }
 
-    /// Numbers an axis after one that was added before all others.
+    /// Renumbers an axis: one axis was added before all others.
     pub(crate) fn shift(&mut self, name: &str) -> PyResult<()> {
         let axis = self.take(name)?;
         if let (Some(given), Some(axis)) = (self.given, axis) {

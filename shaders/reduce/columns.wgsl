@@ -57,14 +57,14 @@ fn columns_of(element: u32, share: u32) -> Acc {
     return acc;
 }
 
-// Any position: the words of the block (with 64 bits, its elements) are looked up one by one. The
-// elements of a word may be in two units, if a matrix or a piece ends between them; then they come
-// from two places. They are never in three: if there are two columns, results begin at an even
-// place.
+// Unaligned: each word of the block (with 64 bits, each element) is loaded by itself. A unit is the
+// `width` results of a matrix or of a piece of it. A word may have elements of two units, which are
+// loaded from two places. It never has elements of three: a unit has at least two columns, and units
+// of two begin at even places.
 @if(unaligned)
 fn columns_of(element: u32, share: u32) -> Acc {
-    // The first block of all may begin before the first result. Its first word then has the first
-    // results, which `main` shifts to their place.
+    // The first block may begin before the first result. Its first word then has the first results,
+    // which `store` shifts to their places.
     let number = vec4<u32>(element) + WORD_STARTS;
     let before = number >= vec4<u32>(0x80000000u);
     let first_result = select(min(number, vec4<u32>(params.outputs - 1u)), vec4<u32>(0u), before);

@@ -424,7 +424,7 @@ impl Graph {
         row
     }
 
-    /// Whether a tensor is a result, or another step than this one takes it.
+    /// Whether a tensor is a result of the chain, or a step other than `by` takes it.
     fn is_read(&self, made: usize, by: Option<&usize>) -> bool {
         let mut steps = self.steps.iter().enumerate().filter(|(at, _)| Some(at) != by);
         self.results.iter().any(|(result, _)| *result == made)

@@ -62,7 +62,7 @@ params! {
 struct Along {
     /// The elements whose gradients it computes.
     elements: u64,
-    /// Windows from one tile to the next; elements from one to the next are as many strides.
+    /// The distance from one tile to the next: in windows, and in strides of elements.
     step: u64,
     /// The first window that an element of the first tile is in.
     first: i64,
@@ -79,7 +79,7 @@ impl Along {
         Self { elements: axis.size, step, first: 0, windows, cover }
     }
 
-    /// A tile of the elements of some strides.
+    /// A tile of `step` strides of elements.
     fn new(axis: &pool::Axis, step: u64) -> Self {
         if step * axis.stride >= axis.size {
             return Self::whole(axis);
@@ -90,19 +90,19 @@ impl Along {
         Self { elements: step * axis.stride, step, first, windows, cover }
     }
 
-    /// The first window of a tile at the beginning of the axis, and by how much the windows of a
-    /// tile's elements exceed its strides.
+    /// The first window of the tile at the beginning of the axis, and n: the elements of s
+    /// strides are in s + n windows.
     fn around(axis: &pool::Axis) -> (i64, u64) {
         let (start, stride) = (axis.start, axis.stride as i64);
         let reached = -(start + axis.reach as i64).div_euclid(stride);
-        // Wide strides skip elements. Then the tile begins with the window before them, so that it
-        // never begins after its elements.
+        // Strides wider than windows skip elements. If a tile begins with skipped elements, its
+        // windows begin with the one before them.
         let first = reached.min((-start).div_euclid(stride));
         let last = (stride - 1 - start).div_euclid(stride);
         (first, (last - first) as u64)
     }
 
-    /// The longest tile of at most so many windows, which cover at most so many elements.
+    /// The longest tile of at most `windows` windows that cover at most `cover` elements.
     fn longest(axis: &pool::Axis, windows: u64, cover: u64) -> Option<Self> {
         let whole = Self::whole(axis);
         if whole.windows <= windows && whole.cover <= cover {
@@ -156,8 +156,8 @@ impl Tile {
         tiles.min_by(|a, b| cost(a).total_cmp(&cost(b)))
     }
 
-    /// Tiles of so many strides along axis 2. First as many strides along axis 1 as fit, and then
-    /// along axis 0; next half as many along axis 1, and so on.
+    /// Tiles of `step` strides along axis 2: with as many strides along axis 1 as fit, half as
+    /// many, and so on; each with as many along axis 0 as then fit.
     fn with_rows(builder: &Builder<'_>, group: &Group, step: u64) -> impl Iterator<Item = Self> {
         let [axis0, axis1, axis2] = group.axes;
         let keys = keys(builder.element);

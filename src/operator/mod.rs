@@ -64,7 +64,7 @@ macro_rules! operators {
 
         impl $kind {
             /// The launches that compute the operator within a device's limits. `tuning` chooses
-            /// among them those that are fast. The inputs are those of `infer`.
+            /// fast ones. The inputs are those of `infer`.
             ///
             /// # Errors
             /// As [`Operator::plan`].
@@ -165,8 +165,8 @@ impl Operator {
         }
     }
 
-    /// How many of the inputs, counted from the first, may have fewer rows than were planned for: if each row of
-    /// the results depends on one row alone, or if ids tell which rows count.
+    /// The number of inputs, counted from the first, that may have fewer rows than planned: each row of the
+    /// results depends on one row alone, or ids tell which rows count.
     ///
     /// # Errors
     /// [`Error::NoSizes`] if none may; those of [`Operator::infer`].

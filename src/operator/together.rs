@@ -11,7 +11,7 @@ use crate::tuning::Tuning;
 pub(crate) struct Link<'a> {
     pub operator: &'a Operator,
     pub input: &'a View,
-    /// Its first result, and whether another than the next operator reads it.
+    /// Its first result, and whether an operator other than the next one reads it.
     pub result: &'a View,
     pub is_read: bool,
 }
@@ -25,8 +25,9 @@ impl Operator {
         }
     }
 
-    /// A plan of some of the first operators together, and which of them have results in it: the
-    /// last one, and those that others read. `None` if plans of one operator each are better.
+    /// One plan for some operators, from the first on, and the operators whose results it
+    /// stores: the last one, and those that others read. `None` if a plan for each operator is
+    /// better.
     ///
     /// # Errors
     /// As [`Operator::plan_views`].

@@ -178,9 +178,9 @@ impl<'a> Builder<'a> {
         self.range_of(region.buffer, region.first, elements, self.item())
     }
 
-    /// The binding of all elements of a view, and for another shape of it the offset of the first
-    /// element and the pitch of each axis. `None` if no binding holds them, or an axis has no
-    /// single pitch.
+    /// The binding of all elements of a view. Then their layout in another shape: the offset of
+    /// the first element and the pitch of each axis. `None` if no binding holds them, or an axis
+    /// has no single pitch.
     pub(crate) fn whole(
         &self,
         buffer: usize,

@@ -22,8 +22,9 @@ pub(crate) static UNPACK: Kernel =
     Kernel::new::<Unpack>("unpack", "common/unpack", unpack).views(Views::Writes);
 
 impl Plan {
-    /// The same plan for inputs and results with these views. If `results` is empty, each result is
-    /// contiguous. A result that the plan already writes in its view is unchanged.
+    /// Changes a plan for contiguous tensors: its inputs and results get these views. If `results`
+    /// is empty, each result is contiguous. Nothing changes for a result that the plan already
+    /// writes in its view.
     ///
     /// # Errors
     /// [`Error::BadView`] for a result with two elements at one address, [`Error::OutputBuffers`],
@@ -76,7 +77,7 @@ impl Plan {
         Ok(builder.finish())
     }
 
-    /// The same plan, whose inputs and results get other views of the same memory for its callers.
+    /// The same launches, with other views of the same memory as inputs and results.
     pub(crate) fn seen_as(self, inputs: &[&View], results: &[View]) -> Self {
         let descs =
             |views: &mut dyn Iterator<Item = &View>| views.map(|v| v.desc().clone()).collect();
@@ -126,8 +127,8 @@ pub(crate) fn check_result(position: usize, desc: &TensorDesc, view: &View) -> R
     view.check_distinct()
 }
 
-/// Makes the launches that read an input read it as a view, if all of them can: its elements form rows,
-/// and a binding holds those of each launch.
+/// Makes the launches that read an input read the view in place. Returns false, without a change,
+/// unless all of them can: the view needs whole rows, and a binding must hold those of each launch.
 fn read_directly(launches: &mut [Launch], input: usize, view: &View, limits: &Limits) -> bool {
     let (loops, element) = (view.loops(), view.desc().element_type());
     let item = element.size() as u64;
@@ -216,7 +217,7 @@ impl Builder<'_> {
     }
 
     /// Cuts a view into pieces that the bindings hold. All but the last are whole words. `each` adds
-    /// the launch of a piece: its first element, its number of elements, and their range.
+    /// the launch of a piece, given its first element, its number of elements, and their range.
     fn pieces(
         &mut self,
         view: &View,

@@ -19,7 +19,7 @@ pub(crate) struct Axis {
     pub taps: u64,
     pub stride: u64,
     pub dilation: u64,
-    /// From the first tap to the last one. The last tap may be nearer than taps and dilation say.
+    /// From the first tap to the last one. It may be less than `taps` and `dilation` imply.
     pub reach: u64,
     /// Where the first window begins.
     pub start: i64,
@@ -101,8 +101,9 @@ impl Axis {
         [begin, begin + reach as i64]
     }
 
-    /// The inverse of this axis: its windows are elements, and its elements are windows. Only for
-    /// axes that windows share out, or whose windows are all beside one another.
+    /// The inverse of this axis: its elements are this axis's windows, and its windows this
+    /// axis's elements. Only for axes that windows share out, or whose windows are all beside one
+    /// another.
     pub(crate) fn turned(&self) -> Self {
         let Drift { rest, windows, first } = self.drift;
         let (size, windows) = match rest {
@@ -128,7 +129,7 @@ impl Axis {
         }
     }
 
-    /// From one window to the next and from the first tap to the last one, at most.
+    /// The maximum distances from one window to the next and from the first tap to the last one.
     pub(super) fn max_stride(&self) -> u64 {
         self.stride + u64::from(!self.drift.is_none())
     }

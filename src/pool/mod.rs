@@ -189,12 +189,12 @@ impl MaxPool {
         }
     }
 
-    /// AdaptiveMaxPool: as many windows along each spatial axis, which share it out. Window i of O along
-    /// an axis of I elements has those from floor(i I / O) to ceil((i + 1) I / O), the latter excluded.
-    /// So windows overlap if O does not divide I, and none is empty. O may be more than I, or 0: then the
-    /// results are empty. A kernel, strides, dilations, padding or rounding in addition are an error. On
-    /// a GPU each of these windows loads its elements one by one: elements of several windows are loaded
-    /// several times.
+    /// AdaptiveMaxPool: along each spatial axis so many windows share out the elements. Window i of O
+    /// along an axis of I elements has those from floor(i I / O) to ceil((i + 1) I / O), the latter
+    /// excluded. So windows overlap if O does not divide I, and none is empty. O may exceed I; if it is
+    /// 0, the results are empty. It is an error to set a kernel, strides, dilations, padding or rounding
+    /// too. On a GPU each of these windows loads its elements by itself: an element of several windows is
+    /// loaded several times.
     ///
     /// ```
     /// use wgmax::operator::MaxPool;

@@ -20,7 +20,7 @@ params! {
         /// From one window to the next.
         pub stride: u32,
         /// From one tap to the next. The last tap of a window is `reach` from its first one, which
-        /// may be less than taps and dilation say.
+        /// may be less than `taps` and `dilation` imply.
         pub dilation: u32,
         pub reach: u32,
         /// The start of the first window; before the first element if there is padding.

@@ -150,8 +150,8 @@ impl MaxPool {
         windows.map(|(axis, (&size, outputs))| Window::sharing_out(axis, size, outputs)).collect()
     }
 
-    /// The windows along a spatial axis; their number is not known yet. Explicit padding is that of
-    /// the window, and so much after the last element.
+    /// Completes a window: the number of windows along a spatial axis, and its padding. Explicit
+    /// padding is `pad_begin` of the window, and `pad_end`.
     fn placed(&self, axis: usize, window: Window, pad_end: u64) -> Result<Window> {
         let Window { input, kernel, stride, dilation, pad_begin, .. } = window;
         // 64-bit attributes overflow 64 bits together.
@@ -219,7 +219,7 @@ impl Window {
             - i128::from(self.pad_begin)
     }
 
-    /// A tap that all windows have, the first of these or an earlier one.
+    /// The first of these taps or, if some windows do not have it, the last tap that all have.
     fn first_tap(&self, taps: &Range<u64>) -> u64 {
         taps.start.min(self.sure - 1)
     }

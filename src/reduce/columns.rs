@@ -91,8 +91,8 @@ impl<O: KeyOrder> Matrices<'_, O> {
         }
     }
 
-    /// Some results, from `first` on: as many at once as stay in the cache together, in whole units
-    /// if that is more than one.
+    /// Computes results from `first` on, as many at a time as stay in the cache: whole units, if
+    /// one fits.
     fn part(&self, first: usize, result: &mut [O::Key]) {
         let width = self.p.width as usize;
         let (mut unit, mut column) = (first / width, first % width);

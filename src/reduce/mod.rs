@@ -21,7 +21,7 @@ use crate::tensor::{EmptySet, Indices, Inputs, Outputs, TensorDesc, one_of_each}
 /// The kernels of this module.
 pub(crate) static KERNELS: [&Kernel; 3] = [&ROWS, &COLUMNS, &columns_index::COLUMNS_INDEX];
 
-/// Sets what follows a launch's results to 0 up to the end of their last word, as its shader does.
+/// Zeroes the bytes after a launch's results, up to the end of their last word, as its shader does.
 fn clear_word<T: bytemuck::Pod>(result: &mut [T], end: usize) {
     let per_word = (4 / size_of::<T>()).max(1);
     let rest = end..end.next_multiple_of(per_word).min(result.len());

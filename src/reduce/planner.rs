@@ -74,8 +74,8 @@ pub(crate) fn reduce_axes(
 /// A reduction that is being planned.
 ///
 /// Its launches exchange elements. Nothing is lost: every partial result has an element, whose key
-/// is the same when it is read again. Results may begin within a word: launches keep what is before
-/// theirs, and come in the order of their results.
+/// is the same when it is read again. Results may begin within a word: a launch keeps the bytes
+/// before its own, and launches run in the order of their results.
 struct Planner<'a, 'b> {
     builder: &'a mut Builder<'b>,
     tuning: &'a Tuning,
@@ -83,11 +83,11 @@ struct Planner<'a, 'b> {
     found: Option<PositionBuffers>,
 }
 
-/// The positions of the elements in other buffers.
+/// Which buffers hold the positions of which elements.
 struct PositionBuffers {
-    /// Places are exclusive-ored with this.
+    /// As [`Counting::tie_mask`].
     tie_mask: u32,
-    /// Buffers of elements, each with the buffer and the words of their positions.
+    /// For each buffer of elements, the buffer of their positions and the words of a position.
     buffers: Vec<(usize, usize, u64)>,
 }
 
@@ -100,8 +100,8 @@ struct Bound {
     counting: Option<Counting>,
 }
 
-/// How positions count along an axis: the first element's, and the step to the next one's. Both are
-/// 0 if the elements are maxima of pieces of an axis, which have all of their positions.
+/// How positions count along an axis: the position of the first element, and the step to the next.
+/// Both are 0 for maxima of pieces of an axis, whose positions are complete.
 #[derive(Clone, Copy)]
 struct Steps {
     first: u64,
@@ -111,7 +111,7 @@ struct Steps {
 impl Steps {
     const NONE: Self = Self { first: 0, weight: 0 };
 
-    /// The steps from an element of the axis on.
+    /// The steps for the axis without its first `elements`.
     const fn after(self, elements: u64) -> Self {
         Self { first: self.first.wrapping_add(elements.wrapping_mul(self.weight)), ..self }
     }
@@ -130,10 +130,10 @@ impl PositionBuffers {
 }
 
 impl Planner<'_, '_> {
-    /// Reduces one axis after the other, the axis that shrinks the tensor most first. With
-    /// positions, the last axis comes first: then equal elements that have the order of one axis
-    /// have the order of positions, too. Positions may count back from the last one, modulo 2^64
-    /// here and modulo 2^32 in kernels.
+    /// Reduces one axis after the other, the longest first. With positions, it goes from the
+    /// last axis to the first: equal candidates then have the same order along the axis and by
+    /// position. Positions may count back from the last one, modulo 2^64 here and modulo 2^32 in
+    /// kernels.
     fn reduce_axes(
         &mut self,
         mut source: Region,
@@ -178,7 +178,7 @@ impl Planner<'_, '_> {
         region
     }
 
-    /// How many elements a binding holds, if another one holds their positions.
+    /// How many elements fit a binding, and their positions another one.
     fn capacity(&self) -> u64 {
         let widest =
             self.found.iter().flat_map(|found| &found.buffers).map(|known| 4 * known.2).max();
@@ -234,8 +234,8 @@ impl Planner<'_, '_> {
         self.reduce(partial, target, Extents { n: pieces, ..e }, Steps::NONE)
     }
 
-    /// Reduces rows of which no binding holds two, some columns after the other: a row's part is
-    /// copied beside the maxima of the rows before it, and both are reduced into the other of two
+    /// Reduces rows if no binding holds two. It takes some columns at a time: it copies their
+    /// part of a row beside the maxima of the rows before, and reduces both into the other of two
     /// scratch buffers.
     fn by_columns(
         &mut self,
@@ -286,12 +286,12 @@ impl Planner<'_, '_> {
         Start { source: begin(source), result: begin(target) }
     }
 
-    /// The region of a launch's results if it takes each row or column in so many pieces.
+    /// The region of a launch's results if each row or column is cut into `pieces`.
     fn result(&mut self, target: Region, e: Extents, pieces: u64) -> Region {
         if pieces == 1 { target } else { self.scratch(e.outer * pieces * e.inner) }
     }
 
-    /// Reduces the partial results of such a launch.
+    /// Reduces the partial results of a launch that cuts each row or column into `pieces`.
     fn rest(&mut self, partial: Region, target: Region, e: Extents, pieces: u64) -> Result<()> {
         match pieces {
             1 => Ok(()),
@@ -373,8 +373,9 @@ impl Planner<'_, '_> {
         let blocks = e.n.div_ceil(block);
         // A workgroup's results fill whole words.
         let max_threads = self.tuning.max_threads_per_row.min(workgroup / self.builder.per_word());
-        // Neighbours read lines together, two if rows do not begin with one. More share a longer
-        // row, and still more if there are too few rows to fill the device.
+        // Enough invocations share a row to read a cache line together, or two if rows do not
+        // begin with one. More share a longer row, and still more if rows are too few to fill
+        // the device.
         let lines = if e.n.is_multiple_of(block) { 1 } else { 2 };
         let enough = parallelism.div_ceil(e.outer).max(lines * self.tuning.line).min(blocks);
         let shared = (blocks / self.tuning.min_blocks).max(enough);
@@ -393,14 +394,14 @@ impl Planner<'_, '_> {
         (&ROWS, threads, chunk, e.n.div_ceil(chunk))
     }
 
-    /// How columns are cut if an invocation takes `unit` of them side by side, and if rows of the
-    /// matrices are taken as `width` columns.
+    /// How columns are cut. An invocation takes `unit` neighbouring columns. There are `width`
+    /// columns: several rows of a matrix may be taken as one.
     fn cut_columns(&self, unit: u64, e: Extents, width: u64) -> Cut {
         let (units, pitch) = ((e.outer * width).div_ceil(unit), width.div_ceil(unit));
         let rows = (e.n * e.inner).div_ceil(width);
         let parallelism = u64::from(self.builder.target.parallelism);
-        // So many share a column that they fill the device and read a line of neighbouring rows; the
-        // rest of the workgroup reads a line of a row.
+        // Enough invocations share a column to fill the device, and to read all rows of a cache
+        // line. At most so many that the workgroup still reads a cache line of each row.
         let (workgroup, line) = (self.builder.workgroup(), self.tuning.line);
         let max_threads = workgroup / line.min(pitch).next_power_of_two().min(workgroup);
         let enough = (parallelism / units).min(rows / self.tuning.min_blocks);
@@ -452,8 +453,8 @@ impl Planner<'_, '_> {
         steps: Steps,
     ) -> Result<()> {
         let (block, per_word) = (self.builder.block(), self.builder.per_word());
-        // Columns that an invocation takes at a time: an output vector or a block; and the size of
-        // the units that the results before the launch's own may share.
+        // The columns of an invocation: an output vector or a block. Then the results that are
+        // stored together; some may belong to an earlier launch.
         let (unit, stored) = match self.found {
             Some(_) => (block.min(4), block.min(4)),
             None => (block, per_word),
@@ -486,8 +487,8 @@ impl Planner<'_, '_> {
             self.builder
                 .push_groups(LaunchDesc { purpose, shader, params, sources, results }, groups)?;
         } else {
-            // At most two units share a word of results: units have two columns, since results of
-            // pieces, and parts of an even number of columns, begin at even places.
+            // A word holds results of at most two units, the rows of `width` results: a unit has
+            // at least two columns, and units of two begin at even places.
             debug_assert!(cut.width > 2 || result_base.is_multiple_of(2) || per_word < 4);
             let mut shader = shader;
             if kernel == &COLUMNS {

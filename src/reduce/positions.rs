@@ -1,7 +1,7 @@
 //! Positions of maxima: how they count, and what the CPU kernels that find them share.
 //!
-//! Some elements are first reduced without positions. Then the kernels search them for the position
-//! of the maximum: they are in a cache, or few.
+//! A kernel first reduces some elements without positions, and then searches them for the position
+//! of the maximum: they are few, or still in a cache.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
@@ -14,8 +14,8 @@ use crate::wgsl::params;
 params! {
     /// How positions count.
     pub(crate) struct Counting {
-        /// Places are exclusive-ored with this, so that of equal elements the smaller result
-        /// counts: 0 if the first element counts, 0x7fffffff if the last one does.
+        /// Places are XORed with this, and among equal elements the smallest result wins: 0 if
+        /// the first element is to win, 0x7fffffff if the last one is.
         pub tie_mask: u32,
         /// The position of the axis's first element, and the step to that of the next one.
         pub first: u32,

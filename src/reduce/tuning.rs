@@ -10,7 +10,7 @@ pub(crate) struct Tuning {
     pub max_threads_per_row: u64,
     /// Maximum invocations that share columns.
     pub max_threads_per_column: u64,
-    /// Neighbouring blocks (16 bytes) that neighbours should read: those of a cache line.
+    /// Blocks (16 bytes) of a cache line, which neighbouring invocations should read together.
     pub line: u64,
     /// Blocks that an invocation should read before more invocations share a row or a column, or a
     /// row is split over more workgroups.
@@ -21,7 +21,7 @@ pub(crate) struct Tuning {
     pub narrow: u64,
     /// The width that they get, in bytes; it is rounded to whole blocks.
     pub widened: u64,
-    /// Minimum rows that remain.
+    /// Minimum rows that remain after widening.
     pub min_widened_rows: u64,
     /// Kernels that replace the general ones for some reductions.
     pub special: Option<Special>,

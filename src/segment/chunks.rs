@@ -69,7 +69,8 @@ pub(super) fn run<V: Visit>(visit: &V, call: Call<'_, '_>) {
 }
 
 /// Divides chunks into parts for all threads. A part stores the segments from that of its first row up
-/// to, but not including, that of the next part's. If ids do not ascend, the rest is not stored.
+/// to, but not including, that of the next part's first row. If ids do not ascend, the rest is not
+/// stored.
 fn split<'a, R, C>(p: &Params, ids: &[u32], all: Part<'a, R, C>) -> Vec<Part<'a, R, C>> {
     let (inner, chunks) = (p.inner as usize, p.chunks as usize);
     let count = (4 * threads::count()).min(chunks);

@@ -21,7 +21,7 @@ struct Chunk<'a, 'b, F: Form> {
     short: &'a mut Short<F::Lane>,
     /// Its place in the carry list, if it is carried.
     entry: Option<usize>,
-    /// The segment of the rows now.
+    /// The current segment.
     current: u32,
     state: F::Lane,
     /// Whether it is the first segment of the chunk.

@@ -124,9 +124,10 @@ pub(crate) fn plan(
     let element = data.element_type();
     let inner: u64 = data.shape()[1..].iter().map(|&d| d as u64).product();
     let index_words = operator.indices.map(|i| i.element_type.size() as u64 / 4);
-    // Rows are taken in any order if so few of them, or of the carry list's, fit a binding; if there
-    // are indices and no binding holds all rows; and if shaders may not have enough buffers: rows and
-    // ids, the result, the carry list and its ids, and candidates for indices.
+    // Rows are taken in any order in three cases: too few rows, of the data or of the carry list, fit
+    // a binding; there are indices and no binding holds all rows; shaders may not bind enough
+    // buffers, which are rows, ids, the result, the carry list and its ids and, with indices,
+    // candidates.
     let storage_buffers = if index_words.is_some() { 6 } else { 5 };
     let widest = builder.capacity(builder.item().max(4));
     let scatters = operator.segments == Segments::Unsorted

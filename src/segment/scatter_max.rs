@@ -15,13 +15,13 @@ use crate::tensor::{
 pub enum ScatterBy {
     /// An index for each update: the place of its element along this axis; a negative axis counts from
     /// the back. Along the other axes, the element has the place of the update. Indices and updates
-    /// have one shape, of the rank of the data, and are no larger than the data along the other axes.
-    /// This is ONNX's ScatterElements.
+    /// have the same shape, of the rank of the data, and are no larger than the data along the other
+    /// axes. This is ONNX's ScatterElements.
     Axis(i64),
-    /// The last axis of the indices has vectors: the places along the first axes of the data. Each
-    /// names an element or, if it is shorter than the rank, a part of the data. The updates have the
-    /// shape of the indices without the last axis, and then that of a part; where that is rank 0, one
-    /// element of any shape will do. This is ONNX's ScatterND.
+    /// The last axis of the indices has vectors: places along the first axes of the data. A vector
+    /// names an element or, if it is shorter than the data's rank, a part of the data. The shape of
+    /// the updates is that of the indices without the last axis, followed by that of a part. If this
+    /// is rank 0, the updates are one element of any shape. This is ONNX's ScatterND.
     Vectors,
 }
 
@@ -30,12 +30,12 @@ pub enum ScatterBy {
 ///
 /// The inputs are the data, the indices, of an integer type (`i8` to `u64`), and the updates, of the
 /// data's type. An index counts from 0 or, if it is negative, back from the end of its axis. Several
-/// updates may have one element: their order does not matter. An element without updates keeps its
+/// updates may name one element: their order does not matter. An element without updates keeps its
 /// bits. The result has the shape of the data. See [`ScatterBy`].
 ///
 /// For tensors on the host, an index that names no element is an error ([`Error::IndexOutOfRange`]).
-/// Indices on a device are not checked, unless there is a [`status`](Self::status()): an update with such
-/// an index is dropped.
+/// Indices on a device are not checked: an update with such an index is dropped, and a
+/// [`status`](Self::status()) counts it.
 ///
 /// ```
 /// use wgmax::operator::ScatterMax;
@@ -75,17 +75,17 @@ pub struct ScatterMax {
 /// A ScatterMax for its inputs: rows of updates, each with a part of the data.
 #[derive(Debug)]
 pub(crate) struct Scattered {
-    /// Rows of updates, and elements of a row: of a part of the data.
+    /// Rows of updates, and elements of a row, as many as a part of the data has.
     pub rows: u64,
     pub inner: u64,
     /// Parts of the data.
     pub parts: u64,
-    /// The axes of rows by which they have places of their own, the outermost first.
+    /// The axes along which rows have places of their own in the data, the outermost first.
     pub axes: Vec<Axis>,
     /// The axes of the data for which a row has indices.
     pub indexed: Vec<Axis>,
-    /// How many rows are one after the other with one position of winners, and how many positions
-    /// there are.
+    /// How winners are numbered: `pitch` consecutive rows have the same position, and there are
+    /// `size` positions.
     pub positions: Axis,
 }
 
@@ -108,8 +108,8 @@ impl ScatterMax {
         Self::new(ScatterBy::Vectors)
     }
 
-    /// Whether an element of the data takes part if it has updates (the default). If not, the result
-    /// is the maximum of its updates. An element without updates is a result either way.
+    /// Whether an element of the data that has updates takes part in the maximum (the default). If
+    /// not, the result is the maximum of its updates. An element without updates is kept either way.
     pub fn include_data(mut self, include_data: bool) -> Self {
         self.include_data = include_data;
         self
@@ -129,8 +129,8 @@ impl ScatterMax {
 
     /// Adds a second result, of the same shape: the update that each maximum comes from, as its place
     /// along the axis or, with vectors, as the number of its vector in row-major order. It is -1 if
-    /// the element of the data is the maximum, or has no updates. Of equal elements the data's is the
-    /// first, and then the updates are in row-major order. +0 and -0 are then equal, as in
+    /// the element of the data is the maximum, or has no updates. Among equal elements that of the
+    /// data comes first, then the updates in row-major order. +0 and -0 are then equal, as in
     /// [`SegmentMax::indices`](crate::operator::SegmentMax::indices()).
     pub fn indices(mut self, indices: impl Into<Option<Indices>>) -> Self {
         self.indices = indices.into();
@@ -199,7 +199,7 @@ impl ScatterMax {
         let shape = data.shape();
         let axis = axes::normalize(&[axis], shape.len(), Duplicates::Refuse)?[0];
         let of = indices.shape();
-        // As large as the data allows, where the indices do not fit it.
+        // The largest shape that the data allows, for the error.
         let mut most = shape.to_vec();
         most[axis] = of.get(axis).copied().unwrap_or(shape[axis]);
         if of.len() != shape.len() || of.iter().zip(&most).any(|(size, most)| size > most) {
@@ -297,7 +297,7 @@ impl ScatterMax {
         let scattered = self.resolve([data, indices.desc(), updates])?;
         let ids = Ids::of(indices)?;
         let count = scattered.indexed.len().max(1);
-        // Mostly one axis: then this is one loop over all.
+        // Usually one axis has indices: then one loop checks all.
         let found = (0..scattered.indexed.len()).filter_map(|of| {
             let size = i128::from(scattered.indexed[of].size);
             let is_out = |id: i128| !(-size..size).contains(&id);

@@ -16,7 +16,7 @@ use crate::tensor::{Tensor, TensorDesc};
 
 /// The maximum number of pieces in flight: one is computed while the next is uploaded.
 const MAX_IN_FLIGHT: usize = 2;
-/// A piece over a limit that is smaller than this is not split further: its size is not the cause.
+/// A piece smaller than this that exceeds a limit is not split further: its size is not the cause.
 const MIN_SPLIT_BYTES: u64 = 4096;
 /// If a smaller piece runs out of memory, the run fails instead of trying smaller ones.
 const MIN_RETRY_BYTES: u64 = 1 << 16;

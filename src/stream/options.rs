@@ -116,8 +116,9 @@ impl Reporter {
         let Some(watcher) = &self.watcher else { return Ok(()) };
         let total = self.total;
         let done = if share < 1.0 { (share * total as f64) as u64 } else { total };
-        // A thread does not wait for a call on another one: the called function may run an operator,
-        // whose threads then do some of this work, and would wait for themselves.
+        // No thread waits for another thread's call: the called function may run an operator, and
+        // while its thread waits for that, the pool may give it a part of this run, which would wait
+        // for the call.
         let mut watcher = match watcher.try_lock() {
             Ok(watcher) => watcher,
             Err(TryLockError::Poisoned(watcher)) => watcher.into_inner(),

@@ -136,8 +136,8 @@ impl Tensor {
         Self::from_memory(desc, Arc::new(data))
     }
 
-    /// The elements of a view of this tensor's memory, contiguous: a copy, unless the view has all
-    /// elements in this order.
+    /// The elements of a view of this tensor's memory, contiguous. No copy is made if the view is
+    /// contiguous and has all elements.
     pub(crate) fn viewed(&self, view: &View) -> Result<Self> {
         if view.is_contiguous() && view.desc().byte_len() == self.bytes().len() {
             return Ok(Self { desc: view.desc().clone(), data: self.data.clone() });

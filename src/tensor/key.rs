@@ -126,7 +126,7 @@ pub(crate) trait Key: Lane + BitAnd<Output = Self> {
     type Placed: Lane;
     /// Narrow integers hold 16 bits of the number.
     fn placed(self, number: u32) -> Self::Placed;
-    /// The number of the place, exclusive-ored with `tie_mask`; only the bits that are held.
+    /// The number, XORed with `tie_mask`; only the bits that are held.
     fn place(placed: Self::Placed, tie_mask: u32) -> u32;
     /// A number below 2^[`NUMBER_BITS`] and a key as one integer. It orders by the number first.
     fn numbered(self, number: u32) -> Self::Found;

@@ -70,8 +70,9 @@ impl Loops {
         let (from, to): (&[T], &mut [T]) = (items(from), bytemuck::cast_slice_mut(to));
         let (len, min) = (self.len(), PART / size_of::<T>());
         let to = &mut to[..len];
-        // Whole indices of the outermost axis, and more of them than a cache line has elements,
-        // because the source may be contiguous along this axis. If the axis is short, any parts.
+        // A part has whole indices of the outermost axis, at least as many as a cache line has
+        // elements, because the source may be contiguous along this axis. If the axis is short,
+        // parts are arbitrary.
         let (outer, inner) = self.axes.first().map_or((1, 1), |axis| (axis.0, len / axis.0.max(1)));
         let some = match outer >= 4 * LINE * threads::count() {
             true => min.div_ceil(inner.max(1)).max(LINE) * inner,
@@ -99,11 +100,11 @@ impl Loops {
         }
     }
 
-    /// If the places have no gaps: the first one, and for each place from there on the number of its
-    /// element.
+    /// The first place, and loops over the numbers of the elements in the order of their places.
+    /// `None` if there are gaps between the places.
     fn inverse(&self) -> Option<(usize, Self)> {
         let (mut first, mut from) = (self.first, 0);
-        // The size and the pitch of each axis, and how far its steps go among the elements.
+        // For each axis its size, its pitch, and its step among the numbers of the elements.
         let mut axes: Vec<(usize, isize, isize)> = Vec::with_capacity(self.axes.len());
         let mut step = 1;
         for &(size, pitch) in self.axes.iter().rev() {

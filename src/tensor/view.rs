@@ -204,7 +204,8 @@ impl View {
     }
 
     fn moved(&self, by: isize) -> usize {
-        // It becomes that of one of the view's own elements or, if the view is empty, any offset.
+        // The sum is the offset of one of the view's elements. If the view is empty, any offset
+        // will do.
         self.offset().saturating_add_signed(by)
     }
 

@@ -39,8 +39,8 @@ Examples:
   wgmax compare reduce-max x.npy --axes 0 --between cpu,gpu
   wgmax compare max-pool x.npy --kernel 3,3 --indices --between 0,1
 
-In the picture of --heatmap the last two axes run down and across, or H and W of [.., H, W, C] with up \
-to four channels; each position along the other axes is a tile. Equal elements are white. Different \
+In the picture of --heatmap the last two axes run down and across; of [.., H, W, C] with up to four \
+channels, H and W do. Each position along the other axes is a panel. Equal elements are white. Different \
 elements are orange to dark red, by their distance, and violet if one is NaN; a line below the picture \
 has the scale. If a pixel stands for several elements, it shows the largest distance.")]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]

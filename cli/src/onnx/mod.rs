@@ -68,7 +68,7 @@ pub struct Arguments {
     /// List the nodes without running them
     #[arg(long, conflicts_with = "outputs")]
     list: bool,
-    /// Exit with 1 if a node is not run, because a shape is unknown or it is in a subgraph
+    /// Exit with 1 if a node is not run because a shape is unknown or the node is in a subgraph
     #[arg(long)]
     strict: bool,
     /// Seed of random tensors

@@ -72,7 +72,7 @@ pub struct Arguments {
     /// Write a report as JSON; - for standard output, and the rest on stderr
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Fail if the process's memory grows by more, after the first quarter of the run (Linux)
+    /// Fail if the process grows by more than MIB after the first quarter of the run (Linux)
     #[arg(long, value_name = "MIB")]
     max_growth: Option<u64>,
 }

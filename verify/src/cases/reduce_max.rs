@@ -135,7 +135,7 @@ fn matrices(
     };
     let long = match form {
         0 | 3 | 4 => size(random, (budget / inner).min(16)),
-        // Mostly not a multiple of what is taken as one row.
+        // Usually not a multiple of the rows that are taken as one.
         1 if !rows => 32 + random.below(70),
         6 => 1 + random.below(9),
         2 if !rows => 32 + random.below((budget / (4 * inner)).min(1500)),
