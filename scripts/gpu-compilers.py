@@ -16,7 +16,7 @@ LISTS = re.compile(r"(?P<value>\d+) (?P<name>\w+)")
 
 
 class Driver(typing.NamedTuple):
-    # What the line has with which the figures of a shader begin.
+    # The text in the line before the figures of a shader.
     start: str
     figure: re.Pattern
     # The driver's names of figures, and ours.
@@ -300,7 +300,7 @@ def inner_loops(graph, stores_count):
         path, _ = longest(graph, head, body, own, stores_count, Path())
         if path is None or not path.loads:
             continue
-        # Again with what the turn before has left in flight.
+        # A second pass, with the loads that the first iteration left in flight.
         start = Path(path.flight, path.scalars)
         path, most = longest(graph, head, body, own, stores_count, start)
         result.append(

@@ -1,6 +1,5 @@
-# Sourced by the other scripts (POSIX sh). What they need before cargo runs:
-# Rust, a linker, a private runtime directory, and a GPU adapter if one can
-# be had.
+# Sourced by the other scripts (POSIX sh). It provides what they need before cargo runs: Rust, a
+# linker, a private runtime directory, and a GPU adapter if possible.
 
 # The Debian packages of Mesa's software Vulkan driver and the Vulkan loader.
 GPU_PACKAGES="mesa-vulkan-drivers libvulkan1"
@@ -9,14 +8,14 @@ say() {
     printf '%s\n' "$*" >&2
 }
 
-# Removes what the scripts made for themselves; the caller's trap.
+# Removes temporary files of the scripts; for the caller's trap.
 clean_up() {
     if [ -n "${own_runtime_dir:-}" ]; then
         rm -rf "$own_runtime_dir"
     fi
 }
 
-# cargo and a C compiler to link with; one line and status 1 if one lacks.
+# Checks for cargo and a C compiler to link with; prints one line and returns 1 if one is missing.
 need_rust() {
     if ! command -v cargo >/dev/null 2>&1 && [ -f "${HOME:-}/.cargo/env" ]; then
         # shellcheck disable=SC1091 # rustup wrote it
@@ -111,7 +110,8 @@ apt_install() {
     return 1
 }
 
-# An adapter, installed if need be and allowed; else one line and status 1.
+# Provides an adapter, and installs one if necessary and allowed; else prints one line and returns
+# 1.
 need_adapter() {
     if has_adapter; then
         return 0
@@ -173,8 +173,8 @@ into() {
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 
-# fetch FOLDER COMMAND ARGUMENT...: the folder, made by the command, which gets a new one as its
-# last argument. Tries twice, and keeps nothing that is not complete.
+# fetch FOLDER COMMAND ARGUMENT...: makes the folder by the command, which gets a temporary
+# folder as its last argument. Tries twice, and keeps no incomplete folder.
 fetch() {
     fetch_to=$1
     shift

@@ -1,10 +1,10 @@
-//! Chains of operators: one submit, the same results, and nothing read before its time.
+//! Chains of operators: one submit, the same results, and no result read before the submit.
 
 use crate::common::{Random, describe, gpu, plans, seed, tensor};
 use wgmax::operator::{Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::{Device, DeviceTensor, ElementType, Error, Run, Tensor, compare};
 
-/// Pools, reduces what that gives twice, and takes the maximum of segments of it.
+/// A pooling, two reductions in turn, and a segment maximum.
 fn operators() -> [Operator; 4] {
     [
         MaxPool::new([3, 3]).strides([2, 2]).indices(Indices::default()).into(),
@@ -31,7 +31,7 @@ fn chained(device: &Device, images: &Tensor, ids: &Tensor) -> Vec<Tensor> {
     let pooled = chain.run(&pool, [&images]).unwrap();
     let across = chain.run(&across, [&pooled[0]]).unwrap();
     let down = chain.run(&down, [&across[0]]).unwrap();
-    // What a chain cannot take leaves the rest of it as it was.
+    // A refused operator leaves the chain unchanged.
     let refused = chain.run(MaxPool::new([2]), [&ids]);
     assert!(refused.is_err());
     let segments = chain.run(&segments, [&down[0], &ids]).unwrap();

@@ -26,7 +26,7 @@ fn auto_is_a_hardware_gpu_or_the_cpu() {
     match (Device::named("hardware"), hardware) {
         (Ok(device), Some(_)) => assert!(!is_software(&device) && !device.is_cpu(), "{device:?}"),
         (Err(Error::NoAdapter { found, .. }), None) => {
-            // It says what there is instead.
+            // The error lists the devices that exist.
             assert!(all.iter().all(|info| found.contains(&info.name)), "{found}");
         }
         (opened, _) => assert!(matches!(opened, Err(Error::AdapterRefused { .. })), "{opened:?}"),
@@ -96,7 +96,8 @@ fn async_forms_give_the_same() {
     });
 }
 
-/// Options of adapters and devices reach wgpu: what an adapter has of the features is there.
+/// Options of adapters and devices reach wgpu: the device has the requested features that the
+/// adapter has.
 #[test]
 fn options_choose_adapters_and_features() {
     let Some(best) = crate::common::gpu() else { return };

@@ -1,4 +1,4 @@
-//! What documents name is there: files, folders, and the conditions of shaders.
+//! Files, folders and shader conditions that documents name exist.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -89,8 +89,7 @@ fn agrees_recorded(program: &Program, device: &Device) {
     }
 }
 
-/// The random cases of every operator and type, on a device that refuses whatever is beyond such
-/// limits.
+/// Random cases of every operator and type, on a device that enforces these limits.
 #[test]
 fn random_cases_agree_on_a_small_device() {
     let Some(program) = program(small) else { return };
@@ -98,7 +97,7 @@ fn random_cases_agree_on_a_small_device() {
     let seed = seed();
     for index in 0..390 {
         let case = Case::nth(seed, index).unwrap();
-        // Some ids are wrong, which the host finds before a device is asked.
+        // The host refuses wrong ids before a device gets them.
         let Ok(expected) = case.operator.run(&Device::cpu(), case.inputs()) else {
             assert!(plans.iter().all(|on| case.operator.run(on, case.inputs()).is_err()), "{case}");
             continue;
@@ -123,7 +122,8 @@ fn random_cases_agree_on_a_small_device() {
     }
 }
 
-/// One recording feeds the next, and the same buffers again make no new bind groups.
+/// The result of one recording is the input of the next, and recording with the same buffers again
+/// creates no bind groups.
 #[test]
 fn recordings_chain_and_repeat() {
     let Some(program) = program(|limits| limits) else { return };
@@ -179,7 +179,7 @@ fn buffers_that_cannot_be_are_refused_before_anything_is_recorded() {
     assert!(matches!(record(&[at(&source, 1 << 20)], &[to]), Error::BufferTooSmall { .. }));
     let error = record(&[at(&source, 256)], &[to]);
     assert!(matches!(&error, Error::BufferTooSmall { tensor, .. } if tensor == "input 0"));
-    // A result in the place of an input, or in a part of it.
+    // A result that overlaps an input, wholly or in part.
     let both = program.result(4096);
     for offset in [0, 512] {
         let error = record(&[at(&both, 0)], &[at(&both, offset)]);
@@ -194,8 +194,8 @@ fn buffers_that_cannot_be_are_refused_before_anything_is_recorded() {
     assert!(matches!(cpu, Err(Error::CannotRecord)));
 }
 
-/// A queue of another device is found before anything is done with it. Both devices have wgpu's
-/// own handler of errors, which panics.
+/// A queue of another device is detected before it is used. Both devices have wgpu's own
+/// handler of errors, which panics.
 #[test]
 fn a_queue_of_another_device_is_refused() {
     let Some(program) = program(|limits| limits) else { return };
@@ -261,7 +261,7 @@ fn resources_that_cannot_be_used_are_refused_before_anything_is_recorded() {
                 other => panic!("{other:?}"),
             }
         }
-        // Before they are first bound, and after.
+        // Destroyed before they are first bound, and after.
         for bound in [false, true] {
             for (i, name) in ["input 0", "result 0"].into_iter().enumerate() {
                 let buffers = upload();
@@ -335,7 +335,8 @@ fn resources_that_cannot_be_used_are_refused_before_anything_is_recorded() {
     program.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
 }
 
-/// Two wraps of one device share its tensors. Of two devices each has a number.
+/// Two wrappers of one device accept each other's tensors. For another device, the error names
+/// both.
 #[test]
 fn tensors_are_of_a_device_and_say_of_which() {
     let Some(program) = program(|limits| limits) else { return };
@@ -364,7 +365,7 @@ fn tensors_are_of_a_device_and_say_of_which() {
     destroyed(first.chain().run(&rows, [&there]).unwrap_err());
 }
 
-/// Two results in the same bytes, of which none can be copied back.
+/// Two results in the same bytes: neither can be copied back.
 #[test]
 fn errors_name_the_result() {
     let Some(program) = program(|limits| limits) else { return };
@@ -394,7 +395,7 @@ fn errors_name_the_result() {
     assert!(text.contains("result 1 at bytes 0..64 overlaps result 0 at bytes 0..8"), "{text}");
 }
 
-/// The buffer of a tensor goes into recordings of the caller's own.
+/// A caller can bind the buffer of a tensor in its own passes.
 #[test]
 fn tensors_give_their_buffers() {
     let Some(program) = program(|limits| limits) else { return };
@@ -416,8 +417,8 @@ fn tensors_give_their_buffers() {
     assert!(Device::cpu().upload(&input).unwrap().buffer().is_none());
 }
 
-/// Inputs and results as ranges of one buffer, which a program may have for everything. Pipelines
-/// are made by `prepare` alone: no frame waits for a compiler.
+/// Inputs and results are ranges of one buffer. `prepare` alone creates pipelines: no frame waits
+/// for a compiler.
 #[test]
 fn inputs_and_results_share_a_buffer() {
     let Some(program) = program(|limits| limits) else { return };
@@ -459,7 +460,7 @@ fn shares_a_buffer(program: &Program, device: &Device, pipelines: &dyn Fn() -> u
         let mut encoder = program.encoder();
         let before = pipelines();
         prepared.record(&mut encoder).inputs(&from).outputs(&to).finish().unwrap();
-        // The same again, with results elsewhere.
+        // The same again, with results in another buffer.
         let other = program.result(all.size());
         let elsewhere = |range: &BufferRange<'_>| BufferRange { buffer: &other, ..*range };
         let elsewhere: Vec<_> = to.iter().map(elsewhere).collect();

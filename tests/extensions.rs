@@ -15,7 +15,7 @@ fn every_extension_gives_what_the_oracle_gives() {
         for case in Case::fills(seed, index).unwrap() {
             let what = format!("WGMAX_SEED={seed}, case {index}: {case}");
             let expected = case.expected().unwrap_or_else(|e| panic!("{what}: {e}"));
-            // As the CPU plans it, whose kernels have most loops, and as the case asks for it.
+            // With the CPU's tuning, whose kernels have most loops, and with the case's own.
             for plan in [case.own_plan(&cpu).unwrap(), case.plan(&cpu).unwrap()] {
                 for widest in extensions.into_iter().filter(|extension| extension.is_detected()) {
                     limit_extension(widest);

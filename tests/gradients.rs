@@ -47,7 +47,7 @@ fn pools() -> Vec<(MaxPool, Vec<usize>)> {
         (MaxPool::new([5]).dilations([3]).pads([6], [9]), vec![3, 2, 17]),
         (MaxPool::new([3, 1, 2]).layout(Layout::Nxc), vec![2, 6, 5, 4, 3]),
         (MaxPool::new([2, 3]).strides([3, 1]).layout(Layout::Nxc), vec![2, 8, 9, 5]),
-        // The windows between reach over the only element, and do not have it.
+        // The windows in the middle reach over the only element without covering it.
         (MaxPool::new([2]).dilations([2]).pads([3], [3]), vec![1, 4, 1]),
         (MaxPool::new([2, 2]).dilations([2, 1]).pads([1, 1], [1, 1]), vec![2, 2, 1, 3]),
         (MaxPool::new([1, 4]).padding(Padding::SameLower), vec![2, 2, 3, 10]),
@@ -111,7 +111,7 @@ fn pools_pass_gradients_on() {
     }
 }
 
-/// One launch finds the maxima and adds the gradients, but on software adapters.
+/// One launch finds the maxima and adds the gradients, except on software adapters.
 #[test]
 fn tiles_of_gradients_have_borders() {
     let devices = devices();
@@ -135,8 +135,8 @@ fn tiles_of_gradients_have_borders() {
     }
 }
 
-/// 2^24 pairs of numbers, of which each is the gradient of a window with the same only element: shaders
-/// and the CPU add them as this processor does.
+/// 2^24 pairs of numbers. The numbers of a pair are the gradients of two windows on one element:
+/// shaders and the CPU add them as this processor does.
 #[test]
 fn sums_are_rounded_as_processors_round() {
     const PAIRS: usize = 1 << 20;
@@ -187,7 +187,7 @@ fn sums_are_rounded_as_processors_round() {
 fn check_sums<T: Element>(devices: &[Device], gradient: &[T], add: impl Fn(T, T) -> T) {
     let count = gradient.len() / 2;
     let indices = Indices::new(ElementType::I32).numbering(Numbering::FromAxis(2));
-    // Two windows, of which one begins and one ends with the only element.
+    // Two windows: one begins with the only element, the other ends with it.
     let pool = MaxPool::new([2]).pads([1], [1]).indices(indices);
     let operator = Operator::from(MaxPoolBackward::new(pool).from_indices([count, 1, 1]));
     let indices = Tensor::from_slice([count, 1, 2], &vec![0i32; 2 * count]).unwrap();
@@ -206,7 +206,7 @@ fn check_sums<T: Element>(devices: &[Device], gradient: &[T], add: impl Fn(T, T)
     }
 }
 
-/// Saved indices, of every kind that there is, give the same.
+/// Saved indices of every kind give the same gradient.
 #[test]
 fn saved_indices_say_where_maxima_are() {
     let devices = devices();
@@ -250,7 +250,7 @@ fn large_tensors_are_streamed() {
     }
 }
 
-/// Of windows in which an element is too often, no plan is made: a driver would leave the loop.
+/// If an element is in too many windows, no plan is made: a driver would leave the loop early.
 #[test]
 fn loops_keep_to_the_limit() {
     let operator = MaxPoolBackward::new(MaxPool::new([5, 4]).pads([2, 0], [2, 0]));

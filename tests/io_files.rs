@@ -1,5 +1,5 @@
-//! Files of tensors: what is written is read back, what NumPy writes is read,
-//! and what is broken is refused.
+//! Files of tensors: written files are read back, NumPy's files are read, and broken ones are
+//! refused.
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -366,7 +366,7 @@ fn raw_bits_are_taken_as_another_type_on_request() {
     assert_same(&io::read_as(&spec, Some(ElementType::U16)).unwrap(), &bits);
     let wrong = |result| matches!(result, Err(Error::WrongElementType { .. }));
     assert!(wrong(io::read_as(&spec, Some(ElementType::F32))));
-    // Numbers are no raw bits: nobody means an f16 by a bf16.
+    // Only unsigned integers are read as raw bits, never another float type.
     io::write(&spec, &bf16).unwrap();
     assert!(wrong(io::read_as(&spec, Some(ElementType::F16))));
     io::write(&spec, &Tensor::from_slice([2], &[1u8, 2]).unwrap()).unwrap();
@@ -553,7 +553,7 @@ fn an_archive_keeps_what_is_not_written() {
     io::write(&path, &b).unwrap();
     assert_same(&io::read(&at("output")).unwrap(), &b);
 
-    // What is no archive is not extended, and not lost.
+    // A file that is no archive is neither extended nor replaced.
     for bytes in ["text", "PK\x03\x04"] {
         fs::write(&path, bytes).unwrap();
         assert_bad(io::write(&at("a"), &a).map(|()| a.clone()), "a.npz");
@@ -561,14 +561,14 @@ fn an_archive_keeps_what_is_not_written() {
     }
     fs::write(&path, "text").unwrap();
     io::write(&path, &b).unwrap();
-    // An empty file, such as mktemp makes, is as good as none.
+    // An empty file, such as mktemp makes, counts as absent.
     fs::write(&path, "").unwrap();
     io::write(&at("a"), &a).unwrap();
     assert_same(&io::read(&path).unwrap(), &a);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
-/// Without a name, a file is replaced only if what it holds is known, and is not more than an array.
+/// Without a name, a file is replaced only if its content is known and is a single array.
 #[test]
 fn an_archive_that_holds_more_is_not_replaced() {
     let folder = tempfile::tempdir().unwrap();

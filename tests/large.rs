@@ -18,7 +18,8 @@ fn run(device: &Device, operator: &Operator, inputs: &[&Tensor], piece: u64) -> 
     (results.into_vec(), pieces.load(Relaxed))
 }
 
-/// Larger than a binding of 128 MiB: as a whole, where a buffer may be that large, and in pieces.
+/// A tensor larger than a binding of 128 MiB: as a whole, if a buffer may be that large, and in
+/// pieces.
 #[test]
 fn a_tensor_beyond_a_binding() {
     let Some(device) = gpu() else { return };
@@ -56,7 +57,7 @@ fn a_tensor_beyond_a_binding() {
 /// Bytes of the file's elements.
 const LARGE: u64 = (4 << 30) + (512 << 20);
 
-/// An `.npy` file of bytes that are 0, without blocks on the disk, save for some that are not.
+/// A sparse `.npy` file: all bytes are 0 except the `planted` ones.
 fn sparse(path: &Path, shape: &[u64], planted: &[(u64, u8)]) -> std::io::Result<()> {
     let list: Vec<String> = shape.iter().map(ToString::to_string).collect();
     let header =
@@ -72,7 +73,7 @@ fn sparse(path: &Path, shape: &[u64], planted: &[(u64, u8)]) -> std::io::Result<
     Ok(())
 }
 
-/// What this process has of memory that is no file's, in MiB, as far as the system tells.
+/// The memory of this process without mapped files, in MiB; 0 if the system does not report it.
 fn memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let of = |name: &str| -> u64 {
@@ -82,16 +83,15 @@ fn memory() -> u64 {
     (of("RssAnon:") + of("RssShmem:")) >> 10
 }
 
-/// Much data, a software adapter: minutes.
-/// `cargo test --release --test large -- --ignored --nocapture`
+/// On a software adapter this takes minutes: `cargo test --release --test large -- --ignored
+/// --nocapture`
 #[test]
 #[ignore = "takes minutes"]
 fn a_file_beyond_4_gib() {
     let Some(device) = gpu() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large.npy");
-    // 589,824 rows of 8 KiB. The largest is in the last byte, and one in its way just behind
-    // 4 GiB.
+    // 589,824 rows of 8 KiB. The largest is the last byte; a large one is just after 4 GiB.
     let (rows, columns) = (LARGE / 8192, 8192);
     let behind = (4 << 30) + 5;
     let planted = [(0, 7), (8191, 9), (behind, 100), (LARGE - 1, 120), (LARGE - columns, 111)];

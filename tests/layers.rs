@@ -1,7 +1,7 @@
-//! A module of `src/` uses only modules on earlier lines of the list in `ARCHITECTURE.md`, and within modules
-//! there are no circles.
+//! A module of `src/` uses only modules on earlier lines of the list in `ARCHITECTURE.md`. Within a module no
+//! files use each other in a cycle.
 //!
-//! The order of the modules is read from `ARCHITECTURE.md`, which so stays true.
+//! The test reads the order of the modules from `ARCHITECTURE.md`, which so stays correct.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -93,7 +93,7 @@ fn uses() -> Vec<(PathBuf, String, String)> {
     for file in found {
         let path = file.strip_prefix(&source).unwrap().with_extension("");
         let parts: Vec<&str> = path.iter().map(|part| part.to_str().unwrap()).collect();
-        // The root, and the two that only point at modules.
+        // The root, and two files without code of their own.
         if ["lib", "guide", "internals"].contains(&parts[0]) {
             continue;
         }
@@ -124,7 +124,7 @@ fn arrows_run_downwards() {
         .collect();
     wrong.dedup();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // No module is listed that there is not.
+    // Every listed module exists.
     for module in levels.keys() {
         let folder = Path::new(ROOT).join("src").join(module);
         assert!(folder.is_dir() || folder.with_extension("rs").is_file(), "{module}");
@@ -154,8 +154,8 @@ fn modules(source: &Path) -> BTreeMap<Vec<String>, String> {
     found.iter().map(module).filter(|(path, _)| path.last().is_none_or(|p| p != "tests")).collect()
 }
 
-/// Each use of a file or folder by another beside it: the folder, the user, the used one. What a
-/// folder re-exports is used where it comes from.
+/// Each use of a file or folder by another beside it: the folder, the user, the used one. A use
+/// of a re-exported item counts as a use of the file that defines it.
 fn side_by_side(modules: &BTreeMap<Vec<String>, String>) -> BTreeSet<[String; 3]> {
     let origin = |folder: &[String], name: &str| {
         let is_there = |child: &str| {

@@ -1,4 +1,4 @@
-//! What a plan is made for: inputs of certain types and shapes, and the limits of a device.
+//! A plan holds for its inputs' types and shapes, and for the limits of a device.
 
 use crate::common::program::program;
 use crate::common::{Random, describe, gpu, ids_tensor, limited, plans, seed, tensor};
@@ -47,8 +47,8 @@ fn zeros(t: ElementType, shape: &[usize]) -> Tensor {
     Tensor::from_bytes(t, shape, &vec![0; desc.byte_len()]).unwrap()
 }
 
-/// Tensors that could be taken for `like`: of another type of the same size, of another shape of
-/// the same length, smaller and larger ones.
+/// Tensors that resemble `like`: of another type of the same size, of another shape of the same
+/// length, smaller and larger ones.
 fn others(like: &TensorDesc) -> Vec<Tensor> {
     let shape = like.shape();
     let t = match like.element_type() {
@@ -68,7 +68,7 @@ fn others(like: &TensorDesc) -> Vec<Tensor> {
     ]
 }
 
-/// All ways to run a plan, none of which may.
+/// All ways to run a plan return an error.
 #[track_caller]
 fn refused(device: &Device, plan: &Plan, inputs: &[&DeviceTensor], is: fn(&Error) -> bool) {
     let traced = device.execute_traced(plan, inputs, |_, _| panic!("a launch ran"));
@@ -119,7 +119,7 @@ fn the_error_of_a_wrong_input_says_which_and_what() {
     assert_eq!(error.to_string(), "input 1 of the plan is i32[30]; given: i64[15]");
 }
 
-/// Chains plan for what they are given. Recordings take buffers, of which the length is known.
+/// Chains plan for the tensors that they get. Recordings get buffers, whose length alone is known.
 #[test]
 fn chains_and_recordings_refuse_what_they_can_tell() {
     let Some(program) = program(|limits| limits) else { return };
@@ -232,7 +232,7 @@ fn four_storage_buffers_are_enough_on_a_device() {
     }
 }
 
-/// The same by many more plans, on the CPU, which compares with plans of its own.
+/// The same for many more plans, which the CPU runs and compares with its own.
 #[test]
 fn four_storage_buffers_are_enough_within_other_limits() {
     let (seed, cpu) = (seed(), Device::cpu());
@@ -274,7 +274,8 @@ fn four_storage_buffers_are_enough_within_other_limits() {
     assert!(planned > 1500, "{planned}");
 }
 
-/// Every limit as 0 and as 1: an error that names it, or a plan that keeps to it and is right.
+/// Every limit is set to 0 and to 1: planning returns an error that names the limit, or a correct
+/// plan within it.
 #[test]
 fn no_limit_is_too_small_for_an_error() {
     type Set = fn(&mut Limits, u32);
@@ -294,7 +295,7 @@ fn no_limit_is_too_small_for_an_error() {
         for value in [0, 1] {
             let mut limits = own.clone();
             set(&mut limits, value);
-            // No buffer is made for a plan, and one workgroup may be enough.
+            // A plan creates no buffer, and one workgroup may be enough.
             let may_do = name == "buffer_size" || (name, value) == ("workgroups_per_dimension", 1);
             cases.push((format!("{name} {value}"), limits, (!may_do).then_some(name)));
         }
@@ -350,14 +351,14 @@ fn no_limit_is_too_small_for_an_error() {
     }
 }
 
-/// What a window needs of a binding, and what a binding has, are both bytes.
+/// The error gives the bytes that a window needs and those of a binding.
 #[test]
 fn a_window_larger_than_a_binding_is_told_in_bytes() {
     let input = TensorDesc::new(ElementType::F32, [1, 1, 64, 5000]).unwrap();
     let limits = limited(Limits::cpu(), |limits| limits.max_binding_size = 4096);
     let error = MaxPool::new([3, 2]).plan(&input, &limits, &Tuning::hardware()).unwrap_err();
     let Error::OverLimit { needed, allowed: 4096, .. } = error else { panic!("{error}") };
-    // Of three lines, and as far as an alignment may move them.
+    // Three lines, and the padding of an alignment.
     assert_eq!(needed, 3 * 5000 * 4 + 16);
 }
 
@@ -388,7 +389,8 @@ fn a_device_without_storage_buffers_is_refused_by_the_limit() {
     }
 }
 
-/// Fill, chunks, and what chunks carry: with short carry lists that is all, whatever the rows.
+/// Fill, chunks, and the carry list: if carry lists are short, any number of rows takes three
+/// launches.
 #[test]
 fn ascending_segments_take_three_launches() {
     let limits = limited(Limits::from_wgpu(&wgpu::Limits::default()), |limits| {

@@ -1,5 +1,5 @@
-//! Devices that are lost, memory that runs out, adapters that refuse: each an error that says
-//! which, again and again, and nothing that the caller has set is replaced.
+//! Lost devices, exhausted memory and refusing adapters: each is a specific error, every time,
+//! and the caller's callbacks are never replaced.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use wgmax::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::wgpu::{self, BufferUsages};
 use wgmax::{BufferRange, Device, DeviceTensor, ElementType, Error, Result, Run, Tensor};
 
-/// What has reached the callbacks of a program.
+/// The calls that a program's callbacks received.
 #[derive(Clone, Default)]
 struct Callbacks {
     lost: Arc<AtomicUsize>,
@@ -35,7 +35,7 @@ fn listening() -> Option<(Program, Callbacks)> {
 }
 
 impl Callbacks {
-    /// The callbacks are still there: both are called, once each, and not before.
+    /// Both callbacks are still set: each is called once, and was not called before.
     fn are_still_called(&self, program: &Program) {
         assert_eq!(*self.errors.lock().unwrap(), [""; 0]);
         if self.lost.load(Ordering::SeqCst) == 0 {
@@ -61,7 +61,7 @@ fn is_lost<T>(result: Result<T>) {
     }
 }
 
-/// What a device is asked, all of which fails once it is lost.
+/// All requests to a device fail once it is lost.
 fn all_is_lost(device: &Device, tensor: &Tensor, there: &DeviceTensor) {
     for _ in 0..2 {
         is_lost(device.upload(tensor));
@@ -99,7 +99,7 @@ fn destroyed_before_any_work() {
     let there = device.upload(&input).unwrap();
     program.device.destroy();
     all_is_lost(&device, &input, &there);
-    // Also for one who comes later.
+    // A later wrapper reports the loss, too.
     is_lost(Device::from_wgpu(&program.device, &program.queue));
     callbacks.are_still_called(&program);
     all_is_lost(&device, &input, &there);
@@ -143,7 +143,7 @@ fn destroyed_with_a_mapping_pending() {
     let input = input(3000);
     let there = device.upload(&input).unwrap();
     let results = device.run(operator(), [&there]).unwrap();
-    // Begun, and left.
+    // Downloads that were begun and not awaited.
     let mut downloads: Vec<_> = (0..3).map(|_| Box::pin(results[0].download_async())).collect();
     let mut context = Context::from_waker(Waker::noop());
     let begun: Vec<_> = downloads.iter_mut().map(|d| d.as_mut().poll(&mut context)).collect();
@@ -155,7 +155,7 @@ fn destroyed_with_a_mapping_pending() {
             Poll::Pending => pollster::block_on(download),
         };
         match ended {
-            // What has arrived is right.
+            // A completed download has the right bytes.
             Ok(found) => assert!(found.bytes() == expected[0].bytes()),
             error => is_lost(error),
         }
@@ -195,7 +195,7 @@ fn destroyed_while_a_future_waits() {
     }
 }
 
-/// A device that wgmax opened is lost like one of a caller's.
+/// A device that wgmax opened can be lost like a caller's.
 #[test]
 fn a_device_of_our_own_is_destroyed() {
     let Some(device) = crate::common::gpu() else { return };
@@ -219,7 +219,7 @@ fn destroyed_half_way_through_recording() {
     prepared.record(&mut encoder).input(&source).output(&first).finish().unwrap();
     program.device.destroy();
     for _ in 0..2 {
-        // The buffers of before, and others.
+        // With the same buffers, and with others.
         is_lost(prepared.record(&mut encoder).input(&source).output(&first).finish());
         is_lost(prepared.record(&mut encoder).input(&source).output(&second).finish());
     }
@@ -286,7 +286,7 @@ fn handlers_of_the_caller_stay() {
     let input = input(33);
     let result = operator().run(&device, [&input]).unwrap();
     assert!(result[0].bytes() == operator().run(&Device::cpu(), [&input]).unwrap()[0].bytes());
-    // An error of ours stays ours, one of the caller's goes to the caller.
+    // wgmax handles its own errors; the caller's errors reach the caller's handler.
     assert_eq!(*callbacks.errors.lock().unwrap(), [""; 0]);
     drop(program.buffer(4, BufferUsages::empty()));
     assert_eq!(callbacks.errors.lock().unwrap().drain(..).count(), 1);
@@ -294,7 +294,7 @@ fn handlers_of_the_caller_stay() {
     callbacks.are_still_called(&program);
 }
 
-/// An adapter that has all that a real one has, and gives no device.
+/// An adapter that reports what a real one does, and refuses to open a device.
 #[derive(Debug)]
 struct Refusing(wgpu::Adapter);
 
@@ -358,7 +358,7 @@ fn an_adapter_that_refuses_is_named() {
     }
 }
 
-/// A process of its own, whose address space ends soon.
+/// Runs in a process of its own, with a small limit on the address space.
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_that_runs_out_is_reported() {
@@ -384,7 +384,7 @@ fn runs_out_of_memory() {
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let data = tensor(ElementType::U8, &[100, 2], 0, &mut Random(1));
     let ids = Tensor::from_slice([100], &[3i32; 100]).unwrap();
-    // A binding or more of scratch, which is never touched.
+    // At least a binding of scratch, which is never touched.
     let large: Operator = SegmentMax::unsorted().num_segments(1 << 26).into();
     let mut prepared = Vec::new();
     let error = loop {

@@ -80,7 +80,7 @@ fn pipelines_are_kept_where_the_backend_can() {
     let whole = std::fs::read(&file).unwrap();
     drop(device);
 
-    // Read again, cut short, changed, and not there.
+    // The file is intact, truncated, changed, and missing.
     let mut changed = whole.clone();
     *changed.last_mut().unwrap() ^= 1;
     for content in [&whole[..], &whole[..whole.len() / 2], &[], &changed] {
@@ -94,7 +94,7 @@ fn pipelines_are_kept_where_the_backend_can() {
     std::fs::remove_file(&file).unwrap();
     drop(options.open("gpu").unwrap());
 
-    // A place that cannot be written to costs the cache and nothing else.
+    // If the directory is not writable, nothing is cached, and all else works.
     let occupied = place.path().join("file");
     std::fs::write(&occupied, "").unwrap();
     let device = DeviceOptions::new().pipeline_cache(&occupied).open("gpu").unwrap();

@@ -12,8 +12,8 @@ use crate::common::{Random, describe, gpu, plans, rounds, seed, tensor};
 const USAGE: BufferUsages =
     BufferUsages::STORAGE.union(BufferUsages::COPY_SRC).union(BufferUsages::COPY_DST);
 
-/// Runs a prepared operator on tensors, in one buffer of the caller's where `together`. What is
-/// around the tensors is not zero, and results have other bits before.
+/// Runs a prepared operator on tensors, which share one buffer if `together`. The bytes around
+/// tensors, and results before the run, are not zero.
 pub fn run(
     device: &Device,
     prepared: &Prepared,
@@ -135,7 +135,7 @@ fn chains_give_what_their_operators_give_one_by_one() {
             let what = format!("round {round}, {t}, on {}", describe(&device));
             let mut random = Random(seed() ^ (round << 32));
             let mut chain = device.prepare_chain();
-            // What the chain has, and the same one by one.
+            // The operators of the chain, and the same operators run one by one.
             let mut slots: Vec<Slot> =
                 inputs.iter().map(|input| chain.input(input.desc())).collect();
             let uploaded = inputs.iter().map(|input| device.upload(input).unwrap());
@@ -158,7 +158,7 @@ fn chains_give_what_their_operators_give_one_by_one() {
             results.iter().for_each(|&slot| chain.output(slot).unwrap());
             let prepared = chain.prepare().unwrap_or_else(|error| panic!("{what}: {error}"));
             let inputs: Vec<&Tensor> = inputs.iter().collect();
-            // Scratch holds what the first time left.
+            // After the first run, scratch has its old content.
             for together in [false, true, false] {
                 let found = run(&device, &prepared, &inputs, together);
                 assert_equal(&found, &expected, &format!("{what}, {together}"));
@@ -167,7 +167,7 @@ fn chains_give_what_their_operators_give_one_by_one() {
     }
 }
 
-/// A pyramid, of which each level is a result that is as a texture has it.
+/// A pyramid: each level is a result with the row pitch of a texture.
 #[test]
 fn levels_of_a_chain_lie_once_in_memory() {
     let Some(device) = gpu() else { return };
@@ -212,7 +212,7 @@ fn levels_of_a_chain_lie_once_in_memory() {
         let found = wgmax::TensorView::new(&memory, view.clone()).unwrap().to_tensor().unwrap();
         assert!(found == *expected, "{view}");
     }
-    // Between the launches of one level is that level alone.
+    // Only the level between two launches needs scratch.
     let level = 4 * 32 * 50;
     assert!(prepared.scratch_bytes() <= level + 16, "{}", prepared.scratch_bytes());
 }
@@ -243,7 +243,7 @@ fn chains_refuse_what_they_do_not_have() {
     assert!(matches!(error, Error::InputCount { actual: 2, .. }), "{error}");
     let cpu = Device::cpu().prepare_chain();
     assert!(matches!(cpu.prepare().unwrap_err(), Error::CannotRecord));
-    // Nothing at all is a chain, too.
+    // An empty chain is valid.
     let none = device.prepare_chain().prepare().unwrap();
     run_nothing(&device, &none);
 }
@@ -285,7 +285,7 @@ fn sizes_change_between_recordings() {
                 &format!("{rows} rows, {}", describe(&device)),
             );
         }
-        // What cannot be changes nothing.
+        // A refused resize changes nothing.
         let scalar = TensorDesc::new(ElementType::F16, []).unwrap();
         prepared.resize([&scalar, &scalar]).unwrap_err();
         let inputs = data(77, &mut random);
@@ -354,7 +354,7 @@ fn a_probe_is_right_and_finds_faults() {
             assert!(probe.checks.len() > 9);
         }
     }
-    // A driver that compares as signed numbers, and one that forgets a barrier's work.
+    // Drivers with wrong maxima, and one that ends at a barrier.
     for (from, to) in
         [("max(", "min("), ("atomicMax(", "atomicMin("), ("workgroupBarrier();", "return;")]
     {
@@ -476,7 +476,7 @@ fn the_gpu_chooses_among_sizes() {
                     let end = expected.bytes().len();
                     assert_eq!(found.bytes()[..end], *expected.bytes(), "{what}");
                     if !is_segment {
-                        // What the plan of a larger size would have written stays.
+                        // Bytes that only the plan of a larger size writes are unchanged.
                         let untouched = (found.bytes().len() / rows * chosen).next_multiple_of(4);
                         let rest = found.bytes().get(untouched..).unwrap_or_default();
                         assert!(rest.iter().all(|&byte| byte == 1), "{what}");

@@ -11,7 +11,7 @@ use wgmax::{
 };
 use wgmax_verify::Style;
 
-/// A chain of levels, with what its results are.
+/// A chain of levels, with its expected results.
 struct Pyramid {
     chain: PrepareChain,
     /// The memory of the input.
@@ -56,7 +56,8 @@ fn shape(random: &mut Random, t: ElementType, layout: Layout) -> Vec<usize> {
     }
 }
 
-/// Where a tensor is: one after the other, in rows of textures, or in others that begin within words.
+/// The layout of a tensor: contiguous, with rows as in textures, or with rows that begin within
+/// words.
 fn place(random: &mut Random, desc: &TensorDesc) -> View {
     let size = desc.element_type().size();
     match random.below(6) {
@@ -146,7 +147,7 @@ fn narrow(random: &mut Random, own: &Limits) -> Limits {
     limits
 }
 
-/// Runs a plan. The results, and what each launch of several levels wrote.
+/// Runs a plan. Returns the results, and what each launch of several levels wrote.
 fn execute(device: &Device, plan: &Plan, pyramid: &Pyramid) -> (Vec<Tensor>, Vec<Vec<u8>>) {
     let is_pyramid = |launch: usize| plan.launches()[launch].label().contains("pool_pyramid");
     let input = device.upload(&pyramid.input).unwrap().with_view(&pyramid.view).unwrap();
@@ -160,7 +161,7 @@ fn execute(device: &Device, plan: &Plan, pyramid: &Pyramid) -> (Vec<Tensor>, Vec
             bindings = plan.launches()[launch].bindings().filter(|(i, ..)| i % 2 == 0).collect();
         }
         let (_, _, offset, size) = bindings.remove(0);
-        // Scratch has bytes of earlier launches behind those of this one.
+        // After the bytes of this launch, scratch has bytes of earlier ones.
         if is_pyramid(launch) {
             let end = bytes.len().min((offset + size) as usize);
             written.push(bytes[offset as usize..end].to_vec());
@@ -224,7 +225,7 @@ fn pyramids_give_what_their_levels_give_one_by_one() {
     }
 }
 
-/// Whether the elements of a result are one after the other.
+/// Whether a result is contiguous.
 fn plan_is_plain(plan: &Plan, buffer: usize) -> bool {
     wgmax::internals::input_views(plan).nth(buffer).unwrap().is_contiguous()
 }
@@ -271,7 +272,8 @@ fn a_depth_pyramid_is_two_launches() {
                 assert!(found.download().unwrap() == *expected);
             }
         }
-        // Faults show: a lost tap, a tile in the place of another, a level made of the wrong one.
+        // The test detects faults: a lost tap, a tile in the place of another, a level computed
+        // from the wrong one.
         for (from, to) in [
             ("j1 < level.taps1", "j1 < 1u"),
             ("tile.y * level.own_rows + row;", "row;"),

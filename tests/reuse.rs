@@ -1,9 +1,9 @@
-//! The CPU's results are in memory of earlier ones: nothing of those may be left in them.
+//! The CPU reuses the memory of earlier results: no old bytes may remain.
 
 use wgmax::operator::{Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::{Device, ElementType, Run, Tensor};
 
-/// A device that has kept memory of all sizes here, every bit of it set.
+/// A device that has kept memory of all sizes used here, with every bit set.
 fn used() -> Device {
     let device = Device::cpu();
     let copies = MaxPool::new([1]);

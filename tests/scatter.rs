@@ -1,5 +1,5 @@
-//! The gradients that store values where positions say, and MaxUnpool: shader, CPU kernel and
-//! oracle, with every plan.
+//! Gradients that store values at positions, and MaxUnpool: shader, CPU kernel and oracle, with
+//! every plan.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -32,7 +32,7 @@ fn check(devices: &[Device], operator: &Operator, inputs: &[&Tensor]) -> Tensor 
     expected
 }
 
-/// Reductions of one, several and no axes, that alternate with those that stay, of no elements too.
+/// Reductions of one, several and no axes, which alternate with kept axes; some have no elements.
 fn reductions() -> Vec<(ReduceMax, Vec<usize>)> {
     let axes = |axes: &[i64]| ReduceMax::new().axes(axes.iter().copied());
     vec![
@@ -89,7 +89,7 @@ fn reductions_pass_gradients_on() {
     }
 }
 
-/// The gradient of each maximum is there once, bit for bit, and all else is +0.
+/// The gradient of each maximum is stored once, bit for bit, and all other elements are +0.
 #[test]
 fn gradients_keep_their_bits() {
     let data = Tensor::from_slice([2, 3], &[1.0f32, 5.0, 5.0, -0.0, 0.0, f32::NAN]).unwrap();
@@ -148,7 +148,7 @@ fn segments_pass_gradients_on() {
 }
 
 /// Rows that are given, several of which name one element: the gradient of the last segment counts.
-/// What is no row is left out.
+/// Numbers that name no row are dropped.
 #[test]
 fn the_last_of_several_segments_counts() {
     let devices = devices();

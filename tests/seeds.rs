@@ -1,4 +1,5 @@
-//! The seeds of the fuzz targets, and what fuzzing has found, through the same functions.
+//! Runs the seeds of the fuzz targets, and inputs that fuzzing has found, through the same
+//! functions.
 
 #[path = "../fuzz/src/lib.rs"]
 mod fuzz;

@@ -1,5 +1,5 @@
-//! Every shader must pass naga and come out of each of its back ends, as text that the compilers
-//! behind them take.
+//! naga must validate every shader, and translate it for each back end to text that the
+//! compilers there accept.
 
 use std::collections::HashSet;
 
@@ -68,7 +68,7 @@ fn defined_once(text: &str) -> Result<(), String> {
             return Err(format!("{definition} is defined twice"));
         }
     }
-    // Had none been recognised, nothing would be known twice.
+    // Without a recognised definition, no duplicate would be found.
     match known.iter().any(|name| name.starts_with("main(")) {
         true => Ok(()),
         false => Err(format!("no entry point among {known:?}")),
@@ -134,7 +134,7 @@ fn broken_shaders_are_noticed() {
     noticed(format!("{text}\nfn unused() -> u32 {{\n    return 1i;\n}}\n"), "unused");
 }
 
-/// What naga's HLSL writer does with an alias, and that the check finds it.
+/// naga's HLSL writer repeats a constructor for an alias, and the check detects it.
 #[test]
 fn a_constructor_that_is_written_twice_is_noticed() {
     let text = |second: &str| {
@@ -180,7 +180,7 @@ fn definitions_of_hlsl_are_recognised() {
     }
 }
 
-/// Types that a kernel has, where these are not all.
+/// The element types of a kernel.
 fn types_of(kernel: &str) -> Vec<ElementType> {
     let all = ElementType::ALL.into_iter();
     match kernel {
@@ -192,8 +192,8 @@ fn types_of(kernel: &str) -> Vec<ElementType> {
     }
 }
 
-/// Variants of each kernel, for types of less than a word, of one and of two: the combinations of
-/// its flags that there are, times the samples of a kernel that is specialized.
+/// The number of variants of each kernel, for types of less than a word, of one and of two: the
+/// combinations of flags that exist, times the samples of a specialized kernel.
 const VARIANTS: [(&str, [usize; 3]); 28] = [
     ("fill", [1, 1, 1]),
     ("gradient_scatter", [1, 1, 1]),
@@ -202,9 +202,9 @@ const VARIANTS: [(&str, [usize; 3]); 28] = [
     ("pool_gather", [11, 11, 11]),
     ("pool_gradient", [2, 2, 2]),
     ("pool_gradient_rows", [0, 1, 1]),
-    // Numbers of results.
+    // Samples: the numbers of results.
     ("pool_pyramid", [3, 3, 3]),
-    // Positions are found of elements of a word.
+    // It finds positions only of elements of one word.
     ("pool_sliding_window", [16, 32, 16]),
     ("pool_tile", [2, 2, 2]),
     ("pool_tile_gradient", [1, 1, 1]),
@@ -217,10 +217,10 @@ const VARIANTS: [(&str, [usize; 3]); 28] = [
     ("segment_blocks", [2, 2, 2]),
     ("segment_check_ids", [2, 2, 2]),
     ("segment_column_tiles", [2, 2, 2]),
-    // Only elements that share a word are read from the carry list by it.
+    // It reads only elements that share a word from the carry list.
     ("segment_elements", [12, 10, 10]),
     ("segment_expand_offsets", [2, 2, 2]),
-    // With elements of the data, positions have launches of their own.
+    // With `initial`, a launch of its own stores positions.
     ("segment_finish", [5, 5, 5]),
     ("segment_scatter", [4, 4, 4]),
     ("segment_unrolled", [1, 1, 1]),
@@ -229,7 +229,7 @@ const VARIANTS: [(&str, [usize; 3]); 28] = [
     ("unpool_scatter", [1, 1, 1]),
 ];
 
-/// Whether a kernel reads elements that are one after the other, and such that do not.
+/// Whether a kernel reads contiguous elements, and whether it reads views with gaps.
 fn sources(kernel: &str) -> [bool; 2] {
     match kernel {
         "fill"
@@ -243,7 +243,7 @@ fn sources(kernel: &str) -> [bool; 2] {
     }
 }
 
-/// No kernel, element type or variant is left out of what the other tests look at.
+/// The other tests cover every kernel, element type and variant.
 #[test]
 fn every_kernel_has_its_shaders() {
     let kernels = kernels();
@@ -258,7 +258,7 @@ fn every_kernel_has_its_shaders() {
         let mut found: Vec<ElementType> = all.iter().map(|shader| shader.element).collect();
         found.dedup();
         assert_eq!(found, types, "{name}");
-        // What has no type reads words.
+        // A kernel without an element type reads words.
         let words: &[bool] = if kernel.is_typed() { &[false, true] } else { &[false] };
         let (_, variants) = VARIANTS.into_iter().find(|(known, _)| *known == name).unwrap();
         for t in types {

@@ -1,4 +1,4 @@
-//! Recording in the steady state: no growth, and nothing beside the passes.
+//! Recording in the steady state: memory does not grow, and only passes are allocated.
 
 use crate::common::program::{Program, program};
 use crate::common::{Random, tensor};
@@ -7,7 +7,7 @@ use wgmax::operator::{Operator, ReduceMax, SegmentMax};
 use wgmax::wgpu;
 use wgmax::{BufferRange, Device, ElementType, Prepared, Tensor, texture_view};
 
-/// An operator that is prepared, with as many sets of buffers as stay bound.
+/// A prepared operator, with as many sets of buffers as it keeps bind groups for.
 struct Recorded {
     prepared: Prepared,
     launches: usize,
@@ -53,7 +53,7 @@ fn recorded(program: &Program, device: &Device) -> [Recorded; 2] {
     all
 }
 
-/// The wgpu objects that there are.
+/// The numbers of live wgpu objects.
 fn objects(program: &Program) -> [usize; 6] {
     let report = program.instance.generate_report().unwrap();
     let hub = report.hub_report();
@@ -68,7 +68,8 @@ fn objects(program: &Program) -> [usize; 6] {
     all.map(|registry| registry.num_kept_from_user)
 }
 
-/// So many recordings, submitted by the hundred, and what they leave on the host.
+/// Makes `count` recordings, submits them by the hundred, and returns what stays allocated on the
+/// host.
 fn rounds(program: &Program, all: &[Recorded], count: usize) -> AllocationInfo {
     measure(|| {
         for first in (0..count).step_by(100) {
@@ -87,17 +88,17 @@ fn recordings_leave_nothing_behind() {
     let Some(program) = program(|limits| limits) else { return };
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let all = recorded(&program, &device);
-    // wgpu's own pools fill.
+    // The first rounds fill wgpu's own pools.
     rounds(&program, &all, 1000);
     let before = objects(&program);
     let left = rounds(&program, &all, 10_000);
     assert_eq!(objects(&program), before);
-    // Were one thing kept a recording, it would be 20,000.
+    // If each recording leaked one allocation, there would be 20,000.
     assert!(left.count_current.abs() < 100, "{left:?}");
     assert!(left.bytes_current.abs() < 64 << 10, "{left:?}");
 }
 
-/// As many sets of bind groups are kept as come again in turn; of buffers that do not, a few.
+/// Bind groups are kept for all sets of buffers that recur in turn, and for a few that do not.
 #[test]
 fn bind_groups_are_kept_for_all_buffers_that_come_again() {
     let Some(program) = program(|limits| limits) else { return };
@@ -130,7 +131,7 @@ fn bind_groups_are_kept_for_all_buffers_that_come_again() {
     assert_eq!(bind_groups() - before, 4);
 }
 
-/// What was reserved is there when it is recorded: bind groups, and scratch for textures.
+/// Recording uses what was reserved: bind groups, and scratch for textures.
 #[test]
 fn recording_what_was_reserved_makes_nothing() {
     let Some(program) = program(|limits| limits) else { return };
@@ -161,8 +162,8 @@ fn recording_what_was_reserved_makes_nothing() {
     assert_eq!(made(), reserved);
 }
 
-/// A recording allocates what wgpu does for its passes, what asking after the device takes, which
-/// does not depend on the operator, and what asking after each buffer takes.
+/// A recording allocates what wgpu needs for its passes, a fixed amount to check the device, and
+/// a fixed amount to check each buffer.
 #[test]
 fn recordings_allocate_for_their_passes_alone() {
     let Some(program) = program(|limits| limits) else { return };

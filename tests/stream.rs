@@ -25,7 +25,7 @@ fn in_pieces(
     Ok((operator.run_with(device, inputs, options)?, pieces.load(Relaxed)))
 }
 
-/// Compares a run in pieces with one on the CPU. How many pieces there were.
+/// Compares a run in pieces with one on the CPU. Returns the number of pieces.
 fn check(device: &Device, operator: &Operator, inputs: &[&Tensor], piece: u64, what: &str) -> u64 {
     let what = &format!("{what} on {}", describe(device));
     let expected = operator.run(&Device::cpu(), inputs).unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -67,10 +67,11 @@ fn sizes(random: &mut Random, rank: usize, max_elements: usize) -> Vec<usize> {
     shape
 }
 
-/// An operator, its inputs, and the bytes that pieces are a part of.
+/// An operator, its inputs, and the bytes that are cut into pieces.
 type Case = (Operator, Vec<Tensor>, usize);
 
-/// Runs random cases in random pieces, of which at least so many percent must be more than one.
+/// Runs random cases in random pieces; at least `percent` of the cases must have more than one
+/// piece.
 fn in_random_pieces(default_rounds: u64, percent: u64, case: impl Fn(&mut Random) -> Option<Case>) {
     let Some(device) = gpu() else { return };
     let plans = plans(&device);
@@ -230,7 +231,7 @@ fn random_segments_in_pieces() {
         let data = tensor(t, &[rows, inner], random.below(5) as usize, random);
         let wide = [ElementType::I32, ElementType::U32, ElementType::I64, ElementType::U64];
         let narrow = [ElementType::U8, ElementType::I8, ElementType::U16, ElementType::I16];
-        // What a narrow type does not hold is another id, which only ids in any order may be.
+        // A narrow type wraps large ids to other ids, which is allowed only for ids in any order.
         let types = match operator.segments {
             Segments::Unsorted if random.once_in(2) => narrow,
             _ => wide,
@@ -241,7 +242,7 @@ fn random_segments_in_pieces() {
     });
 }
 
-/// Each way to cut, of which there is no other for its shape.
+/// Each way to cut, with a shape that allows no other.
 #[test]
 fn each_cut_is_reached() {
     let Some(device) = gpu() else { return };
@@ -399,7 +400,7 @@ fn indices_that_name_no_element_are_refused() {
     }
 }
 
-/// What is asked for is checked as for a run as a whole.
+/// Arguments are checked as for a run without pieces.
 #[test]
 fn errors_come_before_pieces() {
     let Some(device) = gpu() else { return };
@@ -477,7 +478,7 @@ fn a_small_device_takes_tensors_of_the_host_only() {
     }
 }
 
-/// What one plan does not hold goes in pieces on the CPU too.
+/// The CPU, too, computes in pieces what one plan cannot hold.
 #[test]
 fn the_cpu_takes_what_one_plan_does_not() {
     let (device, options) = (Device::cpu(), || RunOptions::new().max_piece(64 << 20));

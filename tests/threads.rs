@@ -1,4 +1,4 @@
-//! One device in many threads, and what wakes those that wait.
+//! One device in many threads, and how waiting futures are woken.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use wgmax::{Chain, Comparison, Device, DeviceBackend, DeviceOptions, DeviceTenso
 use wgmax::{Error, Outputs, PrepareChain, Prepared, Probe, Run, RunOptions, Scratch, Tensor};
 use wgmax::{TensorView, Tuning, View, dialect};
 
-/// What may be held by many threads, and errors that `anyhow` and `?` take.
+/// Types that threads can share, and errors that `anyhow` and `?` accept.
 const _: () = {
     const fn shared<T: Send + Sync>() {}
     const fn boxed<T: std::error::Error + Send + Sync + 'static>() {}
@@ -79,7 +79,7 @@ fn many_threads_use_one_device() {
     });
 }
 
-/// A future, and how often it was polled.
+/// Counts how often a future is polled.
 async fn counting<T>(polls: &AtomicUsize, future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     std::future::poll_fn(|context| {
@@ -99,7 +99,7 @@ impl Wake for Unpark {
     }
 }
 
-/// The simplest executor. How often it was woken.
+/// The simplest executor. Returns how often it was woken, too.
 fn block_on<T>(future: impl Future<Output = T>) -> (T, usize) {
     let woken = Arc::new(Unpark(std::thread::current(), AtomicUsize::new(0)));
     let waker = Waker::from(woken.clone());
@@ -112,7 +112,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> (T, usize) {
     }
 }
 
-/// A future is polled when there is news, however long the GPU works.
+/// A future is polled only when there is progress, however long the GPU works.
 #[test]
 fn futures_are_woken_by_news_alone() {
     let Some(device) = crate::common::gpu() else { return };
@@ -120,7 +120,7 @@ fn futures_are_woken_by_news_alone() {
     let pool: Operator = MaxPool::new([31, 31]).into();
     let expected = pool.run(&Device::cpu(), [&input]).unwrap();
     let there = device.upload(&input).unwrap();
-    // Compiles.
+    // The first run compiles.
     device.run(&pool, [&there]).unwrap();
     device.wait().unwrap();
     let (mut waited, mut rounds) = (false, 0);
@@ -147,7 +147,7 @@ fn futures_are_woken_by_news_alone() {
     assert!(waited || device.info().backend == DeviceBackend::Gl, "nothing was waited for");
 }
 
-/// A future that is moved to another task wakes that one; one that is dropped is not missed.
+/// A future that moved to another task wakes that task; dropping a future has no effect on others.
 #[test]
 fn futures_change_their_wakers() {
     let Some(device) = crate::common::gpu() else { return };

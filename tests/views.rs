@@ -1,5 +1,5 @@
-//! Tensors whose elements are not one after the other: by shader, CPU kernel and oracle; in a
-//! program's own buffers and textures; and in pieces.
+//! Tensors that are not contiguous: by shader, CPU kernel and oracle; in a program's own
+//! buffers and textures; and in pieces.
 
 use std::collections::HashSet;
 
@@ -39,7 +39,7 @@ fn views_give_what_copies_give() {
                 true => format!("{} of a view", shader.kernel.name()),
                 false => shader.kernel.name().to_string(),
             }));
-            // What kernels make of wrong ids, in bounds, is theirs.
+            // Results of wrong ids are unspecified.
             if !device.is_cpu() && case.operator.checked(&case.inputs()).is_ok() {
                 same_launches(device, &case, &what);
             }
@@ -98,7 +98,8 @@ fn rows_with_gaps_are_not_copied() {
     }
 }
 
-/// A crop of a picture in, every second element of a buffer out; what is between stays.
+/// The input is a crop of a picture, the result every second element of a buffer; the elements
+/// between do not change.
 #[test]
 fn a_program_records_views() {
     let Some(program) = program(|limits| limits) else { return };
@@ -160,7 +161,8 @@ fn a_program_records_textures() {
     }
 }
 
-/// Of a result in a part of the texels all else stays: other channels, and the texel beside it.
+/// A result in a part of a texture changes nothing else: neither other channels nor neighbouring
+/// texels.
 #[test]
 fn a_result_leaves_the_rest_of_a_texture() {
     let Some(program) = program(|limits| limits) else { return };
@@ -270,7 +272,7 @@ fn records_textures(program: &Program, device: &Device, format: TextureFormat) {
     };
     let result = texture_view(format, there.size).unwrap();
     let pool = device.prepare_into(pool, &view, std::slice::from_ref(&result)).unwrap();
-    // And back into a buffer, one after the other.
+    // Copies the result to contiguous memory.
     let copy = ReduceMax::new().axes([]);
     let copy = device.prepare(copy, &result).unwrap();
     let read = program.result(expected.desc().padded_byte_len());
@@ -282,7 +284,7 @@ fn records_textures(program: &Program, device: &Device, format: TextureFormat) {
     assert!(found == expected.bytes(), "{format:?} on {}", describe(device));
 }
 
-/// A texture that is no place for a tensor is refused before anything is recorded.
+/// A texture that cannot hold the tensor is refused before anything is recorded.
 #[test]
 fn textures_that_do_not_fit_are_refused() {
     let Some(program) = program(|limits| limits) else { return };
@@ -352,7 +354,7 @@ fn textures_that_do_not_fit_are_refused() {
     let error = pool.record(&mut encoder).input(&source).outputs([&both; 2]).finish();
     assert!(error.unwrap_err().to_string().contains("the texels are those of result 0"));
 
-    // Rows without gaps are not how textures are copied.
+    // Textures are copied with padded rows, not contiguous ones.
     let plain = device.prepare(reduce, [view.desc()]).unwrap();
     let error = plain.record(&mut encoder).input(&from).output(&result).finish();
     assert!(matches!(error, Err(Error::BadTexture { .. })), "{error:?}");

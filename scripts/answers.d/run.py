@@ -109,7 +109,8 @@ def judge(case, want, still_open, answers):
     if "crash" in found or "varies" in found:
         return "differs"
     if want == "an error":
-        # An error is the specified one if it is not the type's: then a case of the same kind gives a value.
+        # An error agrees unless the type causes it. It does not if another case of the same kind gives a
+        # value.
         kind = lambda other: (other.op, other.type, getattr(other, "id_type", None))
         takes = any("values" in answers[other.id] for other in CASES.values() if kind(other) == kind(case))
         return "differs" if "error" not in found else "agrees" if takes else "refuses"

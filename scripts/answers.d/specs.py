@@ -212,6 +212,6 @@ def expect(case, rules):
         answer = getattr(reference, op)()
     except Refused:
         answer = "an error"
-    # The definition counts on ids in range and in order: what it leaves open is not judged.
+    # The definition requires ids in range and in order; other ids are not judged.
     still_open = [what for what, rule in reference.asked.items() if rule is None]
     return answer, still_open, [rule[1] for rule in reference.asked.values() if rule]

@@ -2,7 +2,7 @@
 
 use wgmax::Device;
 
-/// The GPU to test on. Without one the test fails, unless `WGMAX_NO_GPU=1` says that none is wanted.
+/// The GPU to test on. Without one the test fails, unless `WGMAX_NO_GPU=1` is set.
 pub fn gpu() -> Option<Device> {
     match Device::gpu() {
         Ok(device) => {

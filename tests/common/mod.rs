@@ -1,4 +1,5 @@
-//! What the integration tests share: devices, seeds, random tensors, and the oracle's judgement.
+//! Shared by the integration tests: devices, seeds, random tensors, and comparisons with the
+//! oracle.
 
 #![allow(dead_code, unused_imports)]
 
@@ -37,13 +38,13 @@ pub fn tensor(t: ElementType, shape: &[usize], style: usize, random: &mut Random
     wgmax_verify::tensor(t, shape, Style::ALL[style], random).unwrap()
 }
 
-/// The device with the plans that hardware gets, and with those that software adapters get:
-/// whatever the adapter is, both must be right there.
+/// The device with the tuning for hardware and with that for software adapters: both must be
+/// right on any adapter.
 pub fn plans(device: &Device) -> [Device; 2] {
     [Tuning::hardware(), Tuning::software()].map(|tuning| device.with_tuning(tuning))
 }
 
-/// What a device is and what its plans are tuned for, for messages.
+/// The device and its tuning, for messages.
 pub fn describe(device: &Device) -> String {
     format!("{}, plans for {}", device.info(), device.tuning().name())
 }
@@ -75,7 +76,7 @@ pub fn ids_tensor(t: ElementType, ids: &[i64]) -> Tensor {
 /// Runs an operator on devices, and compares all results with the oracle's, bit for bit.
 #[track_caller]
 pub fn check_oracle(devices: &[&Device], op: &Operator, inputs: &[&Tensor], what: &str) {
-    // A run refuses indices that name no element, of which a status tells.
+    // A run refuses indices that name no element; a status only counts them.
     if matches!(op, Operator::ScatterMax(scatter) if scatter.status) && op.checked(inputs).is_err()
     {
         return;

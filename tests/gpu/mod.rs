@@ -12,7 +12,7 @@ use wgmax::plan::{Limits, Plan, Shader};
 use wgmax::{Device, DeviceTensor, ElementType, Error, Run, Tensor, Tuning, compare};
 use wgmax_verify::{Case, Kind};
 
-/// The device's plan within limits that are not its own.
+/// The device's plan within other limits than its own.
 fn plan_within(
     device: &Device,
     operator: &Operator,
@@ -23,7 +23,7 @@ fn plan_within(
     operator.plan(&descs, limits, device.tuning())
 }
 
-/// Plans within limits, and compares the launches. The plan.
+/// Plans within limits, compares the launches, and returns the plan.
 #[track_caller]
 fn check_within(
     device: &Device,
@@ -39,7 +39,7 @@ fn check_within(
 }
 
 /// Runs one plan on the device and on the CPU and compares all bytes that each launch wrote; and
-/// the results with those of the CPU's own plan, which the oracle has seen.
+/// the results with those of the CPU's own plan, which were compared with the oracle's.
 #[track_caller]
 fn compare_launches(
     device: &Device,
@@ -94,7 +94,7 @@ fn compare_launches(
     assert_eq!(count, written.len(), "{what}: both write as often");
 }
 
-/// What the table of a trap calls a shader: its kernel, and the flags that are set.
+/// The name of a shader in the tables of traps: its kernel, and the flags that are set.
 fn variant(shader: &Shader) -> String {
     let label = shader.label();
     let words = label.split(' ').skip(1);
@@ -118,7 +118,7 @@ fn check_case(device: Option<&Device>, case: &Case, what: &str) {
     let Some(device) = device else {
         return check_oracle(&[&cpu], &case.operator, &inputs, &what);
     };
-    // As devices of the tuning plan it, and as narrowed.
+    // With the tuning's own numbers, and with the case's overrides.
     let named = case.overrides.tuning.and_then(Tuning::named);
     let own = device.with_tuning(named.unwrap_or_else(|| device.tuning().clone()));
     check_oracle(&[&cpu, &own], &case.operator, &inputs, &what);
@@ -135,7 +135,7 @@ fn check_case(device: Option<&Device>, case: &Case, what: &str) {
     }
 }
 
-/// So many random cases of a kind, of any type.
+/// Checks random cases of a kind, of any type.
 fn check_random(device: Option<&Device>, rounds: u64, kind: Kind, budget: u64) {
     let seed = seed();
     let mut random = Random(seed);

@@ -13,14 +13,14 @@ fn random_pools_agree_three_ways() {
     check_random(Some(&device), rounds(400), Kind::MaxPool, 12_000);
 }
 
-/// The same, on the CPU alone: what runs where no GPU is wanted.
+/// The same on the CPU alone, for runs without a GPU.
 #[test]
 fn the_cpu_agrees_with_the_oracle_on_pools() {
     check_random(None, 600, Kind::MaxPool, 12_000);
 }
 
-/// Kernels and flags, as [`variants`] writes them. Every type must reach one of a list, and some
-/// type each of it; nothing is asked of an empty list.
+/// Kernels and flags, as [`variants`] writes them. Every type must reach one of the list, and
+/// each of the list must be reached by some type. An empty list requires nothing.
 type Reached = &'static [&'static str];
 
 const ANY: Reached = &[];
@@ -55,24 +55,24 @@ const SHARED_TWO: Reached = &[
     "pool_gather indices to_positions shared_out",
     "pool_gather indices from_positions shared_out",
 ];
-/// Windows slide for positions where elements have a word.
+/// Windows slide for positions if elements have one word.
 const SLIDING_INDEX: Reached = &["pool_gather indices", "pool_sliding_window indices wide"];
 
-/// What planners and drivers get wrong, and what random pools seldom are.
+/// A pooling that planners or drivers get wrong, and that random cases seldom draw.
 struct Trap {
     /// What the plan for hardware must reach, and the one for software adapters.
     hardware: Reached,
     software: Reached,
-    /// The same for positions: the software adapters' kernels are not asked of hardware.
+    /// The same for positions. Plans for hardware need not reach the software adapters' kernels.
     index: Reached,
     shape: &'static [usize],
     pool: MaxPool,
 }
 
-/// Of windows along each spatial axis: elements, strides, dilations, pads before and behind.
+/// Along each spatial axis: taps, strides, dilations, pads before and after.
 type Windows = [&'static [usize]; 5];
 
-/// A trap that must reach these, still without a pool.
+/// A trap that must reach these; its pooling is set later.
 fn reach(hardware: Reached, software: Reached, index: Reached) -> Trap {
     Trap { hardware, software, index, shape: &[], pool: MaxPool::new([]) }
 }
@@ -161,12 +161,12 @@ fn traps() -> Vec<Trap> {
         reach(SHARED, SHARED, SHARED_INDEX).adaptive(&[2, 3, 8, 31], &[4, 7]),
         reach(ANY, ANY, ANY).adaptive(&[2, 3, 31, 8], &[7, 8]),
         reach(ANY, ANY, ANY).adaptive(&[2, 3, 8, 12], &[2, 1]),
-        // Nothing but copies.
+        // Windows of one element: a copy.
         reach(BLOCKS, SLIDING, SLIDING_INDEX).ncx(&[1, 1, 4096], [&[1], &[1], &[1], &[0], &[0]]),
     ]
 }
 
-/// Each trap by both plans, of which each must reach the kernels that it is a trap for.
+/// Runs each trap by both plans; each plan must reach the trap's kernels.
 #[test]
 fn known_traps_agree_three_ways() {
     let Some(device) = gpu() else { return };
@@ -223,7 +223,8 @@ fn known_traps_agree_three_ways() {
     assert!(tiled > 100, "{tiled} plans with tiles");
 }
 
-/// Rounded up, a window may be larger than the padded data by less than a stride: there is one.
+/// If windows are rounded up, a window larger than the padded data by less than a stride is the
+/// only one.
 #[test]
 fn the_only_window_may_be_partial() {
     let mut devices = vec![Device::cpu()];

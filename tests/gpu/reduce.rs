@@ -13,7 +13,7 @@ fn random_reductions_agree_three_ways() {
     check_random(Some(&device), rounds(400), Kind::ReduceMax, 60_000);
 }
 
-/// The same, on the CPU alone: what runs where no GPU is wanted.
+/// The same on the CPU alone, for runs without a GPU.
 #[test]
 fn the_cpu_agrees_with_the_oracle() {
     check_random(None, 400, Kind::ReduceMax, 40_000);
@@ -41,8 +41,8 @@ fn known_traps_agree_three_ways() {
         // Widened to whole blocks, and shared by a workgroup.
         (&[20_480, 3], &[0]),
         (&[2, 35, 128], &[1]),
-        // Widened to rows whose last one overlaps, read as the fourth of four, before another
-        // matrix.
+        // Widened to rows, the last of which overlaps and is the fourth of four that are read
+        // together; another matrix follows.
         (&[3, 47, 4], &[1]),
         (&[3, 47, 16], &[1]),
         (&[300_007], &[0]),
@@ -76,8 +76,8 @@ fn known_traps_agree_three_ways() {
     }
 }
 
-/// More than 65,535 iterations in one invocation, were they not bounded. The answer is the last
-/// element.
+/// Without a bound an invocation would make more than 65,535 iterations. The maximum is the
+/// last element.
 #[test]
 fn a_long_reduction_reaches_its_end() {
     let Some(device) = gpu() else { return };
@@ -202,7 +202,7 @@ fn rows_wider_than_a_binding_are_cut() {
     }
 }
 
-/// The types of which several share a word.
+/// The types whose elements share a word.
 fn packed_types() -> impl Iterator<Item = ElementType> {
     ElementType::ALL.into_iter().filter(|t| t.size() < 4)
 }
@@ -258,8 +258,8 @@ fn results_that_begin_within_a_word_agree_three_ways() {
     }
 }
 
-/// That the test above tests what it is called: of nine launches of a row each, the i-th result
-/// lies i bytes into its binding.
+/// Checks the test above: in nine launches of one row each, the i-th result begins i bytes into
+/// its binding.
 #[test]
 fn results_do_begin_within_a_word() {
     let limits = limited(Limits::cpu(), |limits| limits.max_binding_size = 1024);

@@ -14,13 +14,13 @@ fn random_segments_agree_three_ways() {
     check_random(Some(&device), rounds(400), Kind::SegmentMax, 8000);
 }
 
-/// The same, on the CPU alone: what runs where no GPU is wanted.
+/// The same on the CPU alone, for runs without a GPU.
 #[test]
 fn the_cpu_agrees_with_the_oracle_on_segments() {
     check_random(None, 400, Kind::SegmentMax, 8000);
 }
 
-/// What the CPU shares among its threads, against the oracle and the GPU.
+/// Work that the CPU divides among its threads, against the oracle and the GPU.
 #[test]
 fn large_segments_agree_three_ways() {
     let Some(device) = gpu() else { return };
@@ -137,8 +137,8 @@ fn hostile(random: &mut Random) -> (SegmentMax, Tensor, Tensor) {
     (op.status(true).indices(random.once_in(2).then(|| Indices::new(ElementType::I32))), data, ids)
 }
 
-/// Whatever ids and offsets hold on a device, and whatever the limits: nothing breaks, the status
-/// is right, and where it is 0 so are the other results.
+/// For any ids and offsets on a device, and any limits: nothing breaks and the status is right;
+/// if it is 0, the other results are right too.
 #[test]
 fn hostile_ids_break_nothing() {
     let mut random = Random(23);
@@ -182,8 +182,8 @@ fn hostile_ids_break_nothing() {
     assert!(right > rounds / 4 && right < rounds * 3 / 4, "{right} of {rounds}");
 }
 
-/// Ids on the device are not checked: what they hold may make the result anything, but nothing
-/// breaks, and the status says what is wrong.
+/// Ids on the device are not checked: wrong ones make the result unspecified, but nothing
+/// breaks, and the status reports them.
 #[test]
 fn bad_ids_on_a_device_are_reported() {
     let data = Tensor::from_slice([6, 2], &[1i32; 12]).unwrap();

@@ -5,7 +5,7 @@ use crate::common::{Random, gpu, limited, rounds, seed, tensor};
 use wgmax::operator::{Indices, Layout, MaxPool, Operator};
 use wgmax::{ElementType, Nan, Tuning};
 
-/// A pool of some 10,000 to 100,000 elements, whose windows lie apart by little and hold elements.
+/// A pool of some 10,000 to 100,000 elements, with small strides, whose windows all have elements.
 fn pool(t: ElementType, random: &mut Random) -> (Vec<usize>, MaxPool) {
     let below = |random: &mut Random, n: usize| random.below(n as u64) as usize;
     let rank = 1 + below(random, 3);
@@ -59,8 +59,8 @@ fn sliding_windows_agree_with_their_cpu_kernels() {
     let rounds = rounds(80);
     let mut sliding = [0; 2];
     for round in 0..rounds {
-        // Windows slide for positions where elements have a word and one launch of few reads will
-        // do.
+        // Windows slide for positions if elements have one word and one launch with few reads is
+        // enough.
         let word = random.pick(&[ElementType::F32, ElementType::I32, ElementType::U32]);
         let t = if random.once_in(2) { word } else { random.pick(&ElementType::ALL) };
         let (shape, op) = pool(t, &mut random);

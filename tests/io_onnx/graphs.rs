@@ -80,7 +80,7 @@ fn a_model_is_read_in_full() {
     assert_eq!(graph.initializers["w"].read().unwrap().bytes(), [1, 2]);
 }
 
-/// Negative numbers and `?` are what Paddle's exporter writes for what it does not know.
+/// Paddle's exporter writes negative numbers and `?` for unknown dimensions.
 #[test]
 fn dimensions_are_numbers_names_or_unknown() {
     let graph = parse(&everything()).unwrap().graph;

@@ -1,5 +1,5 @@
-//! ONNX tensors and models from byte literals, and golden cases from folders:
-//! what is right is read, what is wrong is refused, and nothing panics.
+//! ONNX tensors and models from byte literals, and golden cases from folders: valid ones are
+//! read, invalid ones are refused, and nothing panics.
 mod external;
 mod finding;
 mod folders;

@@ -55,7 +55,7 @@ fn what_cannot_be_compared_is_refused() {
     refused(&["explain"], "a subcommand or an argument is missing");
     let empty = at("empty.npy");
     wgmax::io::write(&empty, &Tensor::from_slice([0, 2], &[0f32; 0]).unwrap()).unwrap();
-    // Nothing is equal to nothing, and has no picture.
+    // Empty tensors are equal, and have no picture.
     let output = wgmax(&["compare", &empty, &empty, "--heatmap", &at("diff.png")]);
     assert!(output.status.success() && stdout(&output).contains("all equal"), "{output:?}");
     let remark = "diff.png: not written, because f32[0, 2] has no elements\n";
@@ -63,7 +63,7 @@ fn what_cannot_be_compared_is_refused() {
     assert!(!Path::new(&at("diff.png")).exists());
 }
 
-/// Of integers the difference is told, and no ulp.
+/// For integers the difference is printed, not ulps.
 #[test]
 fn integers_are_so_much_apart() {
     let (_folder, at) = folder();

@@ -1,4 +1,4 @@
-//! Where outputs lead: devices, pipes, links, archives, and files that may not be written.
+//! Targets of outputs: devices, pipes, links, archives, and files that are not writable.
 
 use std::fs;
 use std::path::Path;

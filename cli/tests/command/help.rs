@@ -63,7 +63,7 @@ fn each_command_has_an_example_of_itself() {
     let help = succeeds(&["--help"]);
     let (_, list) = help.split_once("\nCommands:\n").unwrap();
     let listed = list.lines().take_while(|line| !line.is_empty());
-    // What a command does may be of several lines.
+    // The description of a command may have several lines.
     let listed = listed.filter(|line| !line.starts_with("   "));
     let names: Vec<&str> = listed.filter_map(|line| line.split_whitespace().next()).collect();
     let known: Vec<&str> = COMMANDS.iter().filter_map(|command| command.first().copied()).collect();
@@ -139,7 +139,7 @@ fn help_is_a_command_too() {
     refused(&["help", "reduce-mx"], "reduce-mx");
 }
 
-/// Help keeps to the columns that there are, as tables do.
+/// Help fits the columns of the terminal, as tables do.
 #[test]
 fn help_fits() {
     for command in COMMANDS {

@@ -1,4 +1,4 @@
-//! Where memory runs out there is an error, and no signal.
+//! Exhausted memory is an error, not a signal.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -157,7 +157,7 @@ fn memory_that_runs_out_is_an_error_on_each_way_out() {
     }
 }
 
-/// Heads of which a decoder makes far more than they are, in files that hold nothing else.
+/// Headers that a decoder would expand far beyond their size, in files with nothing else.
 #[test]
 fn heads_that_would_fill_the_memory_are_refused() {
     let (_folder, at) = folder();

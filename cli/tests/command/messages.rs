@@ -1,4 +1,4 @@
-//! What wrong invocations are answered: the argument that is wrong, and what would be right.
+//! Errors of wrong invocations name the wrong argument and what would be right.
 
 use std::fs;
 

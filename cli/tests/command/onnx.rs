@@ -416,7 +416,7 @@ fn models_come_from_standard_input_and_constants_from_files() {
     assert!(found["nodes"][0]["reason"].as_str().unwrap().contains("not inside"), "{found}");
 }
 
-/// What ran, as the exit status tells it.
+/// The exit status tells what ran.
 #[test]
 fn the_status_tells_whether_nodes_ran() {
     let known = shaped(11, "x", F32, &["1", "1", "4", "4"]);

@@ -80,7 +80,7 @@ fn the_maximum_of_nothing_is_a_choice() {
         let fixed = ["reduce-max", &x, "--axes", "0", "--device", "cpu", "--empty", empty];
         let output = wgmax(&fixed);
         assert!(output.status.success(), "{output:?}");
-        // That nothing was there is said beside the result.
+        // A remark beside the result says that the set was empty.
         assert!(
             stderr(&output)
                 .ends_with("nothing.npy: f32[0, 1] is empty: the result is the --empty value\n")
@@ -89,7 +89,7 @@ fn the_maximum_of_nothing_is_a_choice() {
     };
     assert_eq!(run("neg-inf"), "f32[1]\n  -inf\n");
     assert_eq!(run("lowest"), "f32[1]\n  -3.4028235e38\n");
-    // Where there is no maximum, there is nothing to say.
+    // Without a result there is no remark.
     assert_eq!(succeeds(&["reduce-max", &x, "--axes", "1", "--device", "cpu"]), "f32[0]\n");
 }
 

@@ -1,4 +1,4 @@
-//! What signals leave behind.
+//! Files after a signal.
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Write};

@@ -1,4 +1,4 @@
-//! Tables fit the columns that there are, or are lists.
+//! Tables fit the columns of the terminal, or become lists.
 
 use wgmax::Tensor;
 
@@ -38,7 +38,7 @@ fn every_table_fits() {
     };
     write(&a, 0.0);
     write(&b, -1.234_567_890_123_456_7e-300);
-    // Of differences there are a table without borders, one with them, and a list.
+    // Differences are printed as a table without borders, one with borders, and a list.
     let compare = ["compare", &a, &b];
     assert!(in_columns(&compare, 200).contains("\n  [5, 0, 0, 0]  0.0  -1.23"));
     assert!(has_table(&in_columns(&compare, 90)));

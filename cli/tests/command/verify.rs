@@ -163,7 +163,7 @@ fn a_report_can_be_replayed() {
         fs::write(&json, wrong).unwrap();
         refused(&["verify", "--replay", &json], "report.json");
     }
-    // A field that says nothing that could be run again is not taken as absent.
+    // A field whose content cannot be run again does not count as absent.
     for (field, value) in [
         ("case", "-1"),
         ("case", "\"4\""),
