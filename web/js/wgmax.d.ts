@@ -129,7 +129,8 @@ export interface ArgMax extends Omit<ReduceMax, 'indices'> {
     last?: boolean;
 }
 
-export interface MaxPool {
+/** Windows of one size. */
+interface Windows {
     /** The size of the windows along each spatial axis. Here and below, one number stands for all axes. */
     kernel: number | bigint | Integers;
     /** 1 by default. */
@@ -140,6 +141,15 @@ export interface MaxPool {
     padding?: 'valid' | 'sameUpper' | 'sameLower' | number | bigint | Integers;
     /** How a partial last window is handled. `floor` by default. */
     rounding?: 'floor' | 'ceil' | 'ceilTorch';
+}
+
+/** AdaptiveMaxPool: windows that share out an axis. */
+interface AdaptiveWindows {
+    /** The number of windows along each spatial axis. */
+    outputSizes: number | bigint | Integers;
+}
+
+export type MaxPool = (Windows | AdaptiveWindows) & {
     /** [batch, channels, spatial...] by default, or channels last. */
     layout?: 'ncx' | 'nxc';
     extremum?: Extremum;
@@ -150,7 +160,7 @@ export interface MaxPool {
      * elements the first. The sign of a zero may change: see {@link Indices}.
      */
     indices?: Indices<{ type?: 'i32' | 'i64'; order?: 'rowMajor' | 'columnMajor'; axis?: number }>;
-}
+};
 
 export interface SegmentMax {
     /** Ascending ids, ids in any order, or the offsets of CSR. `sorted` by default. */
@@ -178,6 +188,51 @@ export interface SegmentMax {
      * are not checked, and nothing waits for them.
      */
     status?: boolean;
+}
+
+export interface ScatterMax {
+    /** The axis along which each index is a place: indices and updates have one shape. 0 by default. */
+    axis?: number;
+    /**
+     * Whether the last axis of the indices has vectors instead: the places along the first axes of the data.
+     * Updates have the shape of the indices without that axis, and then that of the rest of the data.
+     */
+    vectors?: boolean;
+    /** Whether an element of the data takes part if it has updates. `true` by default. */
+    includeData?: boolean;
+    /** How an index that names no element is handled: an error, `IndexOutOfRange`, or its update is dropped. */
+    outOfRange?: 'error' | 'drop';
+    extremum?: Extremum;
+    /** `propagate` by default. */
+    nan?: Nan;
+    /**
+     * Whether to return which update each maximum is: `i64` or this type, the place along the axis or the number
+     * of the vector, -1 if it is the element of the data. The sign of a zero may change: see {@link Indices}.
+     */
+    indices?: Indices<{ type?: 'i32' | 'i64' }>;
+    /**
+     * Whether to return two `u32`: 1 if an index names no element, and how many do not. Then indices are not
+     * checked, and nothing waits for them.
+     */
+    status?: boolean;
+}
+
+/** WebNN's operators, with its names and options. They compute what the WebNN specification defines. */
+export interface WebNN {
+    reduceMax<T extends ElementType>(input: Tensor<T>, options?: { axes?: readonly number[]; keepDimensions?: boolean }): Promise<Tensor<T>>;
+    reduceMin<T extends ElementType>(input: Tensor<T>, options?: { axes?: readonly number[]; keepDimensions?: boolean }): Promise<Tensor<T>>;
+    argMax(input: Tensor, options: { axis: number; keepDimensions?: boolean; outputDataType?: 'int32' | 'int64' }): Promise<Tensor<'i32' | 'i64'>>;
+    argMin(input: Tensor, options: { axis: number; keepDimensions?: boolean; outputDataType?: 'int32' | 'int64' }): Promise<Tensor<'i32' | 'i64'>>;
+    maxPool2d<T extends ElementType>(input: Tensor<T>, options?: {
+        windowDimensions?: readonly number[];
+        /** Top, bottom, left and right. */
+        padding?: readonly number[];
+        strides?: readonly number[];
+        dilations?: readonly number[];
+        layout?: 'nchw' | 'nhwc';
+        outputShapeRounding?: 'floor' | 'ceil';
+        outputSizes?: readonly number[];
+    }): Promise<Tensor<T>>;
 }
 
 /** The attributes of an operator's gradient. With the `shape` of the data its first input is indices. */
@@ -236,6 +291,13 @@ export class Device {
      */
     segmentMax<T extends ElementType>(input: Tensor<T>, ids: Tensor | ArrayBufferView | Iterable<number>, attributes?: SegmentMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
     /**
+     * The maximum of each element of the data and the updates that indices, of an integer type, send to it; a
+     * negative index counts from the back. Indices are checked on the device, and the promise waits for that.
+     */
+    scatterMax<T extends ElementType>(data: Tensor<T>, indices: Tensor, updates: Tensor<T>, attributes?: ScatterMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
+    scatterMin<T extends ElementType>(data: Tensor<T>, indices: Tensor, updates: Tensor<T>, attributes?: ScatterMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
+    readonly webnn: WebNN;
+    /**
      * The gradient of the data, from the data and the gradient of the maxima, both of `f32`, `f64`, `f16` or
      * `bf16`; or, with the `shape` of the data, from the indices that the operator returned.
      */
@@ -248,13 +310,14 @@ export class Device {
     segmentMinBackward<T extends ElementType>(input: Tensor, ids: Tensor | ArrayBufferView | Iterable<number> | undefined, gradient: Tensor<T>, attributes?: Gradient<SegmentMax>): Promise<Tensor<T>>;
     /** Stores each value at the element that its index names in a tensor of this shape, and zeros elsewhere. */
     maxUnpool<T extends ElementType>(values: Tensor<T>, indices: Tensor<'i32' | 'i64'>, shape: readonly number[], attributes?: { indicesWithin?: readonly number[] }): Promise<Tensor<T>>;
-    /** A node of ONNX, oneDNN Graph or OpenVINO: its results. */
+    /** A node of ONNX, oneDNN Graph, OpenVINO or WebNN: its results. */
     node(node: Node, inputs: readonly [Tensor, ...(Tensor | HostTensor | undefined)[]]): Promise<Tensor[]>;
     /** Compiles an operator for tensors like these, on a GPU only. Segment ids are not checked. */
     prepare(operator: 'reduceMax' | 'reduceMin', attributes: ReduceMax | undefined, inputs: readonly [Tensor], results: readonly Tensor[]): Promise<Prepared>;
     prepare(operator: 'argMax' | 'argMin', attributes: ArgMax | undefined, inputs: readonly [Tensor], results: readonly Tensor[]): Promise<Prepared>;
     prepare(operator: 'maxPool' | 'minPool', attributes: MaxPool, inputs: readonly [Tensor], results: readonly Tensor[]): Promise<Prepared>;
     prepare(operator: 'segmentMax' | 'segmentMin', attributes: Omit<SegmentMax, 'outOfRange'>, inputs: readonly [data: Tensor, ids: Tensor], results: readonly Tensor[]): Promise<Prepared>;
+    prepare(operator: 'scatterMax' | 'scatterMin', attributes: Omit<ScatterMax, 'outOfRange'> | undefined, inputs: readonly [data: Tensor, indices: Tensor, updates: Tensor], results: readonly Tensor[]): Promise<Prepared>;
     prepare(operator: 'reduceMaxBackward' | 'reduceMinBackward', attributes: Gradient<ReduceMax> | undefined, inputs: readonly [Tensor, Tensor], results: readonly [Tensor]): Promise<Prepared>;
     prepare(operator: 'maxPoolBackward' | 'minPoolBackward', attributes: Gradient<MaxPool>, inputs: readonly [Tensor, Tensor], results: readonly [Tensor]): Promise<Prepared>;
     prepare(operator: 'segmentMaxBackward' | 'segmentMinBackward', attributes: Omit<Gradient<SegmentMax>, 'outOfRange'>, inputs: readonly [Tensor, Tensor, Tensor] | readonly [Tensor, Tensor], results: readonly [Tensor]): Promise<Prepared>;

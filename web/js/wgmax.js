@@ -1,4 +1,4 @@
-// wgmax for JavaScript: the maximum along axes, of windows and of segments, on the GPU through
+// wgmax for JavaScript: the maximum along axes, of windows, of segments and of updates, on the GPU through
 // WebGPU or on the CPU, bit for bit the same. The types are in `wgmax.d.ts`.
 
 import { gpuFor, withGpu } from './gpu.js';
@@ -159,7 +159,14 @@ function spread(attributes, rank) {
         const value = attributes?.[name];
         return ['number', 'bigint'].includes(typeof value) ? { [name]: new Array(count).fill(value) } : {};
     };
-    return { ...attributes, ...all('kernel', axes), ...all('strides', axes), ...all('dilations', axes), ...all('padding', 2 * axes) };
+    return { ...attributes, ...all('kernel', axes), ...all('strides', axes), ...all('dilations', axes), ...all('padding', 2 * axes), ...all('outputSizes', axes) };
+}
+
+/** Attributes, with what becomes of ids and indices that are too large. */
+function outOfRangeOf(attributes) {
+    const all = { outOfRange: 'error', ...attributes };
+    if (['error', 'drop'].includes(all.outOfRange)) return all;
+    throw new WgmaxError('BadAttribute', `attribute outOfRange must be "error" or "drop", but is ${String(all.outOfRange)}`);
 }
 
 const same = (attributes) => attributes;
@@ -173,6 +180,8 @@ const PREPARED = {
     minPool: ['maxPool', (attributes, rank) => minimum(spread(attributes, rank))],
     segmentMax: ['segmentMax', same],
     segmentMin: ['segmentMax', minimum],
+    scatterMax: ['scatterMax', same],
+    scatterMin: ['scatterMax', minimum],
     reduceMaxBackward: ['reduceMaxBackward', same],
     reduceMinBackward: ['reduceMaxBackward', minimum],
     maxPoolBackward: ['maxPoolBackward', spread],
@@ -280,10 +289,7 @@ export class Device extends Held {
      * it is, unless the page asks for the `status`.
      */
     async segmentMax(input, ids, attributes) {
-        const { outOfRange = 'error', ...others } = attributes ?? {};
-        if (!['error', 'drop'].includes(outOfRange)) {
-            throw new WgmaxError('BadAttribute', `attribute outOfRange must be "error" or "drop", but is ${String(outOfRange)}`);
-        }
+        const { outOfRange, ...others } = outOfRangeOf(attributes);
         const { segments, numSegments, status: wanted } = others;
         // Rows outside of all offsets are not errors.
         const drops = outOfRange === 'drop' || segments === 'offsets';
@@ -316,6 +322,37 @@ export class Device extends Held {
 
     segmentMin(input, ids, attributes) {
         return this.segmentMax(input, ids, minimum(attributes));
+    }
+
+    /**
+     * The maximum of each element of the data and the updates that indices send to it. Indices are checked on
+     * the device, unless the page asks for the `status`.
+     */
+    async scatterMax(data, indices, updates, attributes) {
+        const { outOfRange, ...others } = outOfRangeOf(attributes);
+        const asks = !others.status && outOfRange === 'error';
+        const operator = checked(() => this.#module.Operator.make('scatterMax', asks ? { ...others, status: true } : others));
+        const results = await this.#run(operator, [data, indices, updates]);
+        const [values, ...more] = results;
+        const status = asks || others.status ? more.pop() : undefined;
+        if (asks) {
+            const [, wrong] = await status.data().finally(() => status.destroy());
+            if (wrong) {
+                [values, ...more].forEach((result) => result.destroy());
+                throw new WgmaxError('IndexOutOfRange', `${wrong} of the indices name no element of the data; outOfRange: 'drop' leaves their updates out`);
+            }
+        }
+        return { values, status: asks ? undefined : status, indices: more[0] };
+    }
+
+    scatterMin(data, indices, updates, attributes) {
+        return this.scatterMax(data, indices, updates, minimum(attributes));
+    }
+
+    /** WebNN's operators, with its names and options. */
+    get webnn() {
+        const call = (operator) => async (input, attributes) => (await this.node({ dialect: 'webnn', operator, attributes }, [input]))[0];
+        return Object.fromEntries(['reduceMax', 'reduceMin', 'argMax', 'argMin', 'maxPool2d'].map((name) => [name, call(name)]));
     }
 
     /**
@@ -377,7 +414,7 @@ export class Device extends Held {
     }
 
     /**
-     * A node of ONNX, oneDNN Graph or OpenVINO. The first input is a tensor; the others, such as
+     * A node of ONNX, oneDNN Graph, OpenVINO or WebNN. The first input is a tensor; the others, such as
      * axes or ids, are tensors, which are read, or `{type, shape, data}`, or `undefined` where they are absent.
      */
     async node(node, [data, ...others]) {

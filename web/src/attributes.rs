@@ -8,7 +8,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wgmax::dialect::{Attribute, Dialect, Input, Node};
 use wgmax::operator::{
     EmptySet, Indices, Layout, MaxPool, MaxUnpool, Numbering, Padding, ReduceMax, Rounding,
-    SegmentMax, Segments,
+    ScatterBy, ScatterMax, SegmentMax, Segments,
 };
 use wgmax::{ElementType, Error, Extremum, Nan};
 
@@ -95,6 +95,7 @@ fn make(name: &str, attributes: JsValue) -> Made<wgmax::operator::Operator> {
         "reduceMax" => ("ReduceMax", |fields| Ok(reduce_max(fields)?.into())),
         "maxPool" => ("MaxPool", |fields| Ok(max_pool(fields)?.into())),
         "segmentMax" => ("SegmentMax", |fields| Ok(segment_max(fields)?.into())),
+        "scatterMax" => ("ScatterMax", |fields| Ok(scatter_max(fields)?.into())),
         _ => ("MaxUnpool", |fields| Ok(max_unpool(fields)?.into())),
     };
     let mut fields = Fields::new(attributes, operator);
@@ -157,9 +158,12 @@ fn read_indices(
 }
 
 fn max_pool(mut fields: Fields) -> Made<MaxPool> {
-    let kernel = fields.numbers("kernel")?;
-    let kernel = kernel.ok_or_else(|| bad("kernel", LIST, &JsValue::UNDEFINED))?;
-    let mut op = MaxPool::new(kernel);
+    let (kernel, output_sizes) = (fields.numbers("kernel")?, fields.numbers("outputSizes")?);
+    if kernel.is_none() && output_sizes.is_none() {
+        return Err(bad("kernel", LIST, &JsValue::UNDEFINED));
+    }
+    let mut op = MaxPool::new(kernel.unwrap_or_default());
+    op.output_sizes = output_sizes;
     op.strides = fields.numbers("strides")?;
     op.dilations = fields.numbers("dilations")?;
     if let Some(padding) = fields.take("padding") {
@@ -217,6 +221,25 @@ fn segment_max(mut fields: Fields) -> Made<SegmentMax> {
         fields.choice("order", &ORDER, Numbering::Natural)?;
         fields.integer("axis").map(drop)
     })?;
+    op.status = fields.boolean("status", op.status)?;
+    fields.end()?;
+    Ok(op)
+}
+
+fn scatter_max(mut fields: Fields) -> Made<ScatterMax> {
+    let mut op = ScatterMax::along(0);
+    match (fields.boolean("vectors", false)?, fields.integer("axis")?) {
+        (true, None) => op.by = ScatterBy::Vectors,
+        (true, Some(axis)) => {
+            let (attribute, expected) = ("axis", "absent beside vectors");
+            return Err(Error::BadAttribute { attribute, expected, value: axis.to_string() });
+        }
+        (false, axis) => op.by = ScatterBy::Axis(axis.unwrap_or(0)),
+    }
+    op.include_data = fields.boolean("includeData", op.include_data)?;
+    op.extremum = fields.choice("extremum", &EXTREMUM, op.extremum)?;
+    op.nan = fields.choice("nan", &NAN, op.nan)?;
+    op.indices = read_indices(&mut fields, |_, _| Ok(()))?;
     op.status = fields.boolean("status", op.status)?;
     fields.end()?;
     Ok(op)

@@ -80,6 +80,52 @@ tests['maxPool has its attributes, and its results feed the next'] = (wgmax, opt
     equal(await last.values.numbers(), [15]);
 });
 
+tests['scatterMax has its attributes'] = (wgmax, options) => both(wgmax, options, async (device) => {
+    const data = await device.tensor('f32', [4], [1, 2, -0, NaN]);
+    const indices = await device.tensor('i32', [5], [0, -3, 0, 2, 2]);
+    const updates = await device.tensor('f32', [5], [5, 1, 7, 0, -1]);
+    const found = await device.scatterMax(data, indices, updates);
+    equal([await found.values.numbers(), found.indices, found.status], [[7, 2, 0, NaN], undefined, undefined]);
+    const alone = await device.scatterMin(data, indices, updates, { includeData: false, indices: { type: 'i32' }, status: true });
+    equal(await alone.values.numbers(), [5, 1, -1, NaN]);
+    equal([alone.indices.type, await alone.indices.numbers(), await alone.status.numbers()], ['i32', [0, 1, 4, -1], [0, 0]]);
+    const far = await device.tensor('i32', [5], [0, -5, 4, 2, 2]);
+    await fails('IndexOutOfRange', () => device.scatterMax(data, far, updates));
+    equal(await (await device.scatterMax(data, far, updates, { outOfRange: 'drop' })).values.numbers(), [5, 2, 0, NaN]);
+    const square = await device.tensor('u8', [2, 2], [1, 2, 3, 4]);
+    const rows = await device.scatterMax(square, await device.tensor('i64', [1, 1], [1]), await device.tensor('u8', [1, 2], [9, 0]), { vectors: true });
+    equal(await rows.values.numbers(), [1, 2, 9, 4]);
+    const columns = await device.scatterMax(square, await device.tensor('i64', [1, 1], [1]), await device.tensor('u8', [1, 1], [9]), { axis: 1 });
+    equal(await columns.values.numbers(), [1, 9, 3, 4]);
+    await fails('BadAttribute', () => device.scatterMax(data, indices, updates, { axis: 0, vectors: true }));
+    await fails('BadAttribute', () => device.scatterMax(data, indices, updates, { outOfRange: 'clamp' }));
+    await fails('AxisOutOfRange', () => device.scatterMax(data, indices, updates, { axis: 1 }));
+    await fails('WrongElementType', () => device.scatterMax(data, updates, updates));
+    await fails('WrongInput', () => device.scatterMax(data, indices, indices));
+});
+
+tests['windows share an axis out'] = (wgmax, options) => both(wgmax, options, async (device) => {
+    const x = await device.tensor('u8', [1, 1, 5], [5, 1, 2, 4, 3]);
+    const { values, indices } = await device.maxPool(x, { outputSizes: 2, indices: true });
+    equal([await values.numbers(), await indices.numbers()], [[5, 4], [0, 3]]);
+    await fails('BadAttribute', () => device.maxPool(x, { outputSizes: 2, kernel: 2 }));
+    await fails('BadAttribute', () => device.maxPool(x, {}));
+});
+
+tests['WebNN has its own names'] = (wgmax, options) => both(wgmax, options, async (device) => {
+    const { webnn } = device;
+    const x = await device.tensor('f32', [1, 1, 2, 3], [1, 5, 2, 4, 3, 6]);
+    const rows = await webnn.reduceMax(x, { axes: [3], keepDimensions: true });
+    equal([rows.shape, await rows.numbers()], [[1, 1, 2, 1], [5, 6]]);
+    equal(await (await webnn.reduceMin(x)).numbers(), [1]);
+    const at = await webnn.argMax(x, { axis: 3, outputDataType: 'int64' });
+    equal([at.type, at.shape, await at.numbers()], ['i64', [1, 1, 2], [1, 2]]);
+    equal(await (await webnn.argMin(x, { axis: 2 })).numbers(), [0, 1, 0]);
+    const pooled = await webnn.maxPool2d(x, { windowDimensions: [2, 2], padding: [1, 0, 0, 0], strides: [1, 1] });
+    equal([pooled.shape, await pooled.numbers()], [[1, 1, 2, 2], [5, 5, 5, 6]]);
+    await fails('AxisOutOfRange', () => webnn.reduceMax(x, { axes: [4] }));
+});
+
 tests['segmentMax takes ids of all kinds'] = (wgmax, options) => both(wgmax, options, async (device) => {
     const x = await device.tensor('f32', [4, 2], [1, 8, 2, 7, 3, 6, 4, 5]);
     const { values, indices } = await device.segmentMax(x, [0, 0, 2, 2], { indices: true });
@@ -566,6 +612,7 @@ tests['every operator is prepared'] = async (wgmax, options) => {
         ['argMax', { axes: [2], type: 'i32' }, [x], 'i32', [1, 1], [1]], ['argMin', { axes: [2] }, [x], 'i64', [1, 1], [3]],
         ['maxPool', { kernel: 2 }, [x], 'f32', [1, 1, 3], [3, 3, 2]], ['minPool', { kernel: [2] }, [x], 'f32', [1, 1, 3], [1, 2, 0]],
         ['segmentMax', { numSegments: 1 }, [x, ids], 'f32', [1, 1, 4], [1, 3, 2, 0]], ['segmentMin', { numSegments: 1 }, [x, ids], 'f32', [1, 1, 4], [1, 3, 2, 0]],
+        ['scatterMax', { axis: 2 }, [x, at, g], 'f32', [1, 1, 4], [1, 3, 2, 4]], ['scatterMin', { axis: 2 }, [x, at, g], 'f32', [1, 1, 4], [1, 0.5, 0.25, 0]],
         ['reduceMaxBackward', { axes: [0] }, [x, one.reshape([1, 4])], 'f32', [1, 1, 4], [1, 1, 1, 1]],
         ['maxPoolBackward', { kernel: 2 }, [x, g], 'f32', [1, 1, 4], [0, 0.75, 4, 0]], ['minPoolBackward', { kernel: 2 }, [x, g], 'f32', [1, 1, 4], [0.5, 0, 0.25, 4]],
         ['segmentMaxBackward', {}, [x, ids, one], 'f32', [1, 1, 4], [1, 1, 1, 1]],

@@ -246,6 +246,45 @@ function segmented(random, model) {
     return { backward, winners, run, attributes: { ...attributes, ids }, shape, results };
 }
 
+function scattered(random, model, type) {
+    const data = model.shape;
+    const vectors = random(2) === 1;
+    const axis = random(data.length);
+    const length = random(data.length + 1);
+    const drops = random(2) === 1;
+    const rows = 1 + random(5);
+    // The updates, and for each the places along some axes of the data.
+    const indices = vectors ? [rows, length] : data.map((size, at) => (at === axis ? rows : 1 + random(size)));
+    const shape = vectors ? [rows, ...data.slice(length)] : indices;
+    const sizes = vectors ? data.slice(0, length) : [data[axis]];
+    const given = Array.from({ length: product(indices) }, (_, i) => {
+        const size = sizes[i % sizes.length];
+        return random(2 * size + (drops ? 2 : 0)) - size;
+    });
+    const updates = Array.from({ length: product(shape) }, () => VALUES[type][random(VALUES[type].length)]);
+    const attributes = { includeData: random(2) === 1, ...common(random), ...(vectors ? { vectors } : { axis: random(2) ? axis : axis - data.length }) };
+    if (drops) attributes.outOfRange = 'drop';
+    if (random(2)) attributes.indices = { type: 'i32' };
+    const meets = new Map();
+    [...coordinates(shape)].forEach((at, i) => {
+        const own = vectors ? given.slice(at[0] * length, (at[0] + 1) * length) : [given[i]];
+        const places = own.map((index, k) => (index < 0 ? index + sizes[k] : index));
+        if (places.some((place, k) => place < 0 || place >= sizes[k])) return;
+        const to = String(vectors ? [...places, ...at.slice(1)] : at.with(axis, places[0]));
+        meets.set(to, [...(meets.get(to) ?? []), { value: updates[i], i: vectors ? at[0] : at[axis] }]);
+    });
+    const results = Array.from(coordinates(data), (at) => {
+        const own = { value: model.get(at), i: -1 };
+        const all = meets.get(String(at)) ?? [];
+        const some = attributes.includeData || !all.length ? [own, ...all] : all;
+        const found = best(some.map(({ value }) => value), attributes);
+        return { value: found.value, i: some[found.i].i };
+    });
+    const width = ['i32', 'i64', 'i8'][random(3)];
+    const run = async (device, x) => device.scatterMax(x, await device.tensor(width, indices, width === 'i64' ? given.map(BigInt) : given), await device.tensor(type, shape, updates), attributes);
+    return { run, attributes: { ...attributes, indices: attributes.indices, given, updates: text(updates) }, shape: data, results };
+}
+
 /** The elements of a tensor, as a list of numbers or `BigInt`s. */
 async function elements(tensor) {
     return ['i64', 'u64'].includes(tensor.type) ? Array.from(await tensor.data()) : tensor.numbers();
@@ -277,8 +316,8 @@ export async function runCase(device, seed) {
     check(x.shape, model.shape, 'the shape');
     check(await elements(x), model.list(), 'a view');
     const rank = model.shape.length;
-    const makes = [reduced, ...(rank > 2 && rank < 6 ? [pooled, pooled] : []), ...(rank > 0 ? [segmented] : [])];
-    const made = makes[random(makes.length)](random, model);
+    const makes = [reduced, ...(rank > 2 && rank < 6 ? [pooled, pooled] : []), ...(rank > 0 ? [segmented, scattered] : [])];
+    const made = makes[random(makes.length)](random, model, type);
     if (made && product(model.shape) > 0) {
         what.push(JSON.stringify(made.attributes));
         const result = await made.run(device, x);
@@ -289,7 +328,7 @@ export async function runCase(device, seed) {
         check(known(list), known(made.results).map(({ value }) => value), 'the maxima');
         if (result.indices) check(known(await result.indices.numbers()), known(made.results).map(({ i }) => i), 'the positions');
         for (const each of [found, result.indices]) each?.destroy();
-        if (['f32', 'f64', 'f16', 'bf16'].includes(type)) {
+        if (made.backward && ['f32', 'f64', 'f16', 'bf16'].includes(type)) {
             const flat = model.list();
             const numbers = Array.from({ length: product(made.shape) }, (_, k) => 1 + (k % 4));
             const g = await device.tensor(type, made.shape, numbers);
