@@ -85,7 +85,8 @@ fn draw() -> RgbImage {
     picture
 }
 
-/// A curve as so many points: `curve` returns the place and the colour at each time from 0 to 1.
+/// A curve as a number of points: `curve` returns the place and the colour at each time from 0 to
+/// 1.
 fn line(picture: &mut RgbImage, points: u32, curve: impl Fn(f32) -> (f32, f32, Rgb<u8>)) {
     for point in 0..=points {
         let (x, y, colour) = curve(point as f32 / points as f32);

@@ -67,7 +67,7 @@ fn place(random: &mut Random, desc: &TensorDesc) -> View {
     }
 }
 
-/// Rows that begin at multiples of so many bytes. An axis of one channel is not an axis of rows.
+/// Rows that begin at multiples of `bytes` bytes. An axis of one channel is not an axis of rows.
 fn rows(desc: &TensorDesc, bytes: usize) -> View {
     match desc.shape() {
         [outer @ .., 1] => {

@@ -13,7 +13,7 @@ use wgmax::{
     Device, ElementType, Error, Extremum, Nan, Outputs, Run, RunOptions, Tensor, TensorView, View,
 };
 
-/// Runs an operator in pieces of so many bytes, and says how many they were; 0: it was run as a
+/// Runs an operator in pieces of a size in bytes. Returns their number too, 0 if it ran as a
 /// whole.
 fn in_pieces(
     device: &Device,
@@ -41,7 +41,7 @@ fn check(device: &Device, operator: &Operator, inputs: &[&Tensor], piece: u64, w
     pieces
 }
 
-/// A size of pieces that cuts so many bytes into a few, or into many.
+/// A size of pieces that cuts `bytes` into a few pieces, or into many.
 fn piece(random: &mut Random, bytes: usize) -> u64 {
     (bytes as u64 / random.pick(&[1, 2, 3, 5, 9, 30])).max(48)
 }

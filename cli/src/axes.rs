@@ -24,8 +24,8 @@ impl Axes {
         }
     }
 
-    /// The number of axes with windows, given so many numbers. One number stands for all axes that
-    /// the input has.
+    /// The number of axes with windows, from how many numbers are given. One number stands for all
+    /// axes that the input has.
     pub fn windows(layout: Option<Layout>, numbers: usize, rank: usize, is_picture: bool) -> usize {
         match numbers {
             1 if is_picture && layout.is_none() => 2,

@@ -54,7 +54,7 @@ pub(crate) fn reduce(
     Ok((op, indices))
 }
 
-/// The arguments of a pooling of data with so many axes, and how its indices count.
+/// The arguments of a pooling of data of this rank, and how its indices count.
 pub(crate) fn pool<'py>(
     extremum: Extremum,
     rank: usize,

@@ -69,7 +69,7 @@ fn sum_of(element: u32) -> Sum {
             for (var k = third.begin; k < third.end; k++) {
                 let window = (line + k) * inner + third.rest;
                 let found = indices[(params.index_base + window) * params.index_words] == wanted;
-                // The index of a window without elements is that of a first element.
+                // A window without elements has the index of its plane's first element.
                 if found && (number >= inner || is_tap(i, j, k)) {
                     sum = add_rounded(sum, gradient(params.gradient_base + window));
                 }

@@ -1,5 +1,5 @@
 // Windows over up to three neighbouring axes of [outer, axis 0, axis 1, axis 2, inner]. Results are
-// numbered over [outer, windows of each axis, inner]. A line are the results of one place along the
+// numbered over [outer, windows of each axis, inner]. A line is the results of one place along the
 // outer axis and axes 0 and 1. The same in Rust is src/pool/params.rs.
 //
 // With `shared_out` there are axes that windows share out: these begin after multiples of a stride and a

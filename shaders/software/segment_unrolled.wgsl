@@ -1,6 +1,6 @@
 // The maxima of ascending segments of rows of one element, unrolled by eight rows. Software
 // adapters run both sides of a branch, and pay for each conditional store. So each row stores the
-// maximum so far, and the last row of a segment stores last. The results, the carry list
+// maximum so far, and the store of a segment's last row remains. The results, the carry list
 // among them, and the CPU kernel are those of segment/elements.
 import package::common::element::element_key;
 import package::common::invocation::{Invocation, invocation_number};
@@ -93,7 +93,7 @@ struct Progress {
 }
 
 // One row more. The first and the last segment of a chunk go to the carry list. If ids ascend, all
-// other segments are between these two; segments that are not are not stored.
+// other segments are between these two; those outside are not stored.
 fn add_one(before: Progress, segment: u32, key: Key, first: u32, last: u32) -> Progress {
     let best = key_max(key, select(KEY_LOWEST, before.key, segment == before.current));
     if first < segment && segment < last {

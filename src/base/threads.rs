@@ -91,7 +91,7 @@ pub(crate) fn watched(check: Check, work: impl FnOnce()) {
     work();
 }
 
-/// Calls `work` on so many threads at once, including the calling one. It is not generic, so
+/// Calls `work` on several threads at once, including the calling one. It is not generic, so
 /// rayon's part of it is compiled once.
 fn run(threads: usize, work: &(dyn Fn() + Sync)) {
     #[cfg(feature = "cpu")]

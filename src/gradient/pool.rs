@@ -435,7 +435,7 @@ fn rows<G: Gradient>(
             ..place + windows.end as usize * row_windows;
         let found = &indices[numbers.start * words..numbers.end * words];
         let gradient = &gradient[numbers.clone()];
-        // The index of a window without elements is that of a first element.
+        // A window without elements has the index of its plane's first element.
         let may_be_none = !p.shares_out();
         let is_none = |i: usize, number: u32| {
             may_be_none && number < inner && !p.is_tap(numbers.start + i - place, number)

@@ -149,23 +149,23 @@ impl<'a> Builder<'a> {
         (4 / self.item()).max(1)
     }
 
-    /// New scratch for so many elements.
+    /// New scratch for a number of elements.
     pub(crate) fn scratch(&mut self, elements: u64) -> Region {
         Region::all(self.scratch_bytes(elements * self.item()))
     }
 
-    /// New scratch for so many words. Returns the buffer.
+    /// New scratch for a number of words. Returns the buffer.
     pub(crate) fn scratch_words(&mut self, words: u64) -> usize {
         self.scratch_bytes(words * 4)
     }
 
-    /// New scratch of so many bytes. Returns the buffer.
+    /// New scratch of `size` bytes. Returns the buffer.
     pub(crate) fn scratch_bytes(&mut self, size: u64) -> usize {
         self.buffers.push(Buffer { role: Role::Scratch, size });
         self.buffers.len() - 1
     }
 
-    /// How many items of so many bytes a binding holds. A range may begin within an alignment, so
+    /// How many items of `item` bytes a binding holds. A range may begin within an alignment, so
     /// one alignment is subtracted.
     pub(crate) fn capacity(&self, item: u64) -> u64 {
         let limits = self.target.limits;
@@ -215,7 +215,7 @@ impl<'a> Builder<'a> {
         Shader::new(kernel, element, self.target.limits.workgroup_size)
     }
 
-    /// A launch of so many invocations.
+    /// Adds a launch by its number of invocations.
     pub(crate) fn push(
         &mut self,
         launch: LaunchDesc<'_, impl Pod>,
@@ -225,7 +225,7 @@ impl<'a> Builder<'a> {
         self.push_groups(launch, groups)
     }
 
-    /// A launch of so many workgroups.
+    /// Adds a launch by its number of workgroups.
     pub(crate) fn push_groups(
         &mut self,
         launch: LaunchDesc<'_, impl Pod>,
@@ -257,7 +257,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The error if a binding cannot hold `what`: so many bytes, and those that the alignment may
+    /// The error if a binding cannot hold `what`: `bytes` bytes, and those that the alignment may
     /// add before them.
     pub(crate) fn over_binding(&self, what: &'static str, bytes: u64) -> Error {
         Error::OverLimit {

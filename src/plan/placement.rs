@@ -193,7 +193,7 @@ impl Words {
                 if i + 1 == loops.axes.len() { [0; 4] } else { divisor(size as u64) };
             *to = [by, multiplier, shift, pitch as u32];
         }
-        // Whether so many elements are contiguous, from every multiple of that number on.
+        // Whether `elements` elements are contiguous from every multiple of this number on.
         let together = |elements: u64| {
             let multiple = |n: isize| (n.unsigned_abs() as u64).is_multiple_of(elements);
             let outer = loops.axes.split_last().map_or(&[][..], |(_, outer)| outer);

@@ -143,7 +143,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether windows hardly overlap, so that stages of so many taps cost more than reading all
+    /// Whether windows hardly overlap, so that stages of `taps` taps cost more than reading all
     /// taps.
     fn is_cheaper_at_once(&self, axis: &Axis, taps: u64, stages: u32) -> bool {
         // Shorter windows are computed for every place, whether or not it is used.

@@ -61,7 +61,7 @@ impl Planner<'_> {
                 .push_groups(LaunchDesc { purpose, shader, params, sources, results }, groups)
         } else if !indices && group.inner.is_multiple_of(block) && !group.is_sparse() {
             let [low, high] = self.empty.map(u64::from);
-            // Multiplying by this repeats a value every so many bits.
+            // Multiplying by this repeats an element in all of the 64 bits.
             let often = u64::MAX / (u64::MAX >> (64 - 8 * builder.item()));
             let empty = (high << 32 | low).wrapping_mul(often);
             let params = &BlockParams {

@@ -189,7 +189,7 @@ impl MaxPool {
         }
     }
 
-    /// AdaptiveMaxPool: along each spatial axis so many windows share out the elements. Window i of O
+    /// AdaptiveMaxPool: `output_sizes` windows share out the elements of each spatial axis. Window i of O
     /// along an axis of I elements has those from floor(i I / O) to ceil((i + 1) I / O), the latter
     /// excluded. So windows overlap if O does not divide I, and none is empty. O may exceed I; if it is
     /// 0, the results are empty. It is an error to set a kernel, strides, dilations, padding or rounding

@@ -220,7 +220,8 @@ impl Pyramid {
         (cost < alone).then_some(best)
     }
 
-    /// The levels in tiles with so many rows and columns of the last one, if they fit.
+    /// The levels in tiles, if they fit. `last` is the rows and columns of a tile of the last
+    /// level.
     fn new(builder: &Builder<'_>, planes: u64, levels: Vec<Axes>, last: [u64; 2]) -> Option<Self> {
         let (mut own, mut cover) = (vec![last], vec![last]);
         for (number, axes) in levels.iter().enumerate().rev() {

@@ -44,8 +44,8 @@ impl Tile {
         tiles.min_by(|a, b| cost(a).total_cmp(&cost(b)))
     }
 
-    /// Tiles with so many windows along axis 2: with as many as fit along axis 1 and then along
-    /// axis 0, with half as many along axis 1, and so on.
+    /// Tiles for a number of windows along axis 2: with as many along axis 1 as fit, half as
+    /// many, and so on; each with as many along axis 0 as then fit.
     fn with_rows(
         builder: &Builder<'_>,
         group: &Group,
@@ -97,8 +97,8 @@ impl Tile {
 }
 
 impl Tiles {
-    /// Tiles of so many windows along each axis, which cover so many elements and fill so many
-    /// words; and how many tiles an axis has.
+    /// The layout of tiles, from the windows of a tile along each axis, the elements that they
+    /// cover, the words that they fill, and the number of tiles along each axis.
     pub(crate) fn new(
         builder: &Builder<'_>,
         windows: [u64; 3],
@@ -141,13 +141,13 @@ impl Group {
     }
 }
 
-/// The elements that so many neighbouring windows cover, gaps included.
+/// The elements that neighbouring windows cover, gaps included.
 pub(crate) fn covered(axis: &Axis, windows: u64) -> u64 {
     (windows - 1) * axis.stride + axis.reach + 1
 }
 
-/// The largest number of windows of an axis that cover at most so many elements; `None` if not even
-/// one does.
+/// The largest number of windows of an axis that cover at most `elements` elements; `None` if not
+/// even one does.
 fn most(axis: &Axis, elements: u64) -> Option<u64> {
     let room = elements.checked_sub(axis.reach + 1)?;
     Some((room / axis.stride + 1).min(axis.outputs))

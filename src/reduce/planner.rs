@@ -168,7 +168,7 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// New scratch for so many elements and their positions.
+    /// New scratch for elements and their positions.
     fn scratch(&mut self, elements: u64) -> Region {
         let region = self.builder.scratch(elements);
         if let Some(found) = &mut self.found {
@@ -199,7 +199,8 @@ impl Planner<'_, '_> {
             return self.reduce(source, target, flat, steps);
         }
 
-        // Whole matrices, if possible so many that the next launch's results begin a word.
+        // Whole matrices. If possible, their number makes the next launch's results begin with a
+        // word.
         let per_word = self.builder.per_word();
         let fit = capacity / matrix;
         let fit = if fit > per_word { fit / per_word * per_word } else { fit };

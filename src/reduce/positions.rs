@@ -103,7 +103,7 @@ impl<'a, O: KeyOrder> Launch<'a, O> {
     }
 }
 
-/// Results in parts of so many, for threads if there are enough elements.
+/// Cuts results into parts of `count`, which threads share if there are enough elements.
 pub(super) fn each_part<K: Pod + Send>(
     elements: usize,
     count: usize,

@@ -116,8 +116,8 @@ fn reduce<O: KeyOrder>(
     threads::each_chunk(result, units, |i, out| part(i * units, out));
 }
 
-/// How many units of so many bytes a thread takes: so few that all threads stay busy to the end,
-/// and so many that they are read in streams.
+/// How many units of `unit` bytes a thread takes: few enough that all threads stay busy to the
+/// end, and enough to read them in streams.
 fn part(bytes: usize, unit: usize) -> usize {
     let some = (bytes / (8 * threads::count())).clamp(MIN_PART, MAX_PART);
     (some / unit.max(1)).max(1)

@@ -26,9 +26,9 @@ pub(crate) struct Tuning {
     pub carry_blocks_of_group: u64,
     /// Maximum ids that an invocation checks, or expands from offsets.
     pub ids_per_thread: u64,
-    /// A kernel for rows of one element that takes so many rows at once, and whole chunks.
+    /// A kernel for rows of one element and whole chunks, and how many rows it takes at once.
     pub unrolled: Option<(&'static Kernel, u64)>,
-    /// A kernel whose invocations each take so many blocks of a row.
+    /// A kernel of column tiles, and how many blocks of a row an invocation takes.
     pub column_tiles: Option<(&'static Kernel, u64)>,
 }
 

@@ -170,7 +170,7 @@ fn renumber_sorted(rows: impl Iterator<Item = usize>) -> Result<Renumbered> {
     Ok(renumbered)
 }
 
-/// Renumbers ids in any order, of so many rows; `None` is an out-of-range id.
+/// Renumbers ids in any order. `id` returns the id of a row, or `None` if it is out of range.
 fn renumber_unsorted(
     rows: usize,
     id: impl Fn(usize) -> Option<usize> + Sync,

@@ -45,8 +45,8 @@ mod huge {
     /// The minimum words of a buffer in huge pages.
     pub(super) const MIN_WORDS: usize = 2 * PAGE / 8;
 
-    /// Pages for so many words, and the offset of the first whole huge page; `None` if the system
-    /// gives none.
+    /// Pages for a number of words, and the offset of the first whole huge page; `None` if the
+    /// system gives none.
     pub(super) fn pages(words: usize) -> Option<(MmapMut, usize)> {
         let bytes = words.checked_mul(8)?.checked_add(PAGE)?;
         let pages = MmapMut::map_anon(bytes).ok()?;

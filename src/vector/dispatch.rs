@@ -110,7 +110,7 @@ pub fn dispatch_up_to<L: Loop>(widest: Extension, f: L) -> L::Output {
     f.run()
 }
 
-/// Prefetches the cache line so many bytes after the start of `items`, which may be after their end.
+/// Prefetches the cache line `ahead` bytes after the start of `items`, which may be after their end.
 /// Does nothing on targets without such an instruction: processors prefetch without it, but not as
 /// far.
 #[inline(always)]

@@ -97,7 +97,7 @@ pub(crate) enum RowOrder {
     Anywhere,
 }
 
-/// As [`merge`], for so many rows. Takes four at once, so that keys are loaded and stored less often.
+/// As [`merge`], for several rows. Takes four at once, so that keys are loaded and stored less often.
 #[inline(always)]
 pub(crate) fn merge_rows<'a, L: Load>(
     load: L,

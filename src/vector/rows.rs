@@ -63,7 +63,7 @@ pub(super) fn blocks<L: Load, T>(
     store: impl Fn(&mut [T], &[L::Lane]),
 ) {
     let lanes = vector::<L::Lane>();
-    // Rows are reduced to so many keys, which are then reduced together.
+    // Each row is reduced to `width` keys; then the keys of all rows are reduced together.
     let width = match len {
         _ if len > lanes => lanes,
         _ if len > lanes / 2 && len < lanes => lanes / 2,

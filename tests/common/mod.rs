@@ -28,7 +28,7 @@ pub fn seed() -> u64 {
     seed
 }
 
-/// How many random rounds: `WGMAX_ROUNDS`, or so many.
+/// How many random rounds: `WGMAX_ROUNDS`, or `default`.
 pub fn rounds(default: u64) -> u64 {
     std::env::var("WGMAX_ROUNDS").ok().and_then(|r| r.parse().ok()).unwrap_or(default)
 }
@@ -55,7 +55,8 @@ pub fn limited(mut limits: Limits, change: impl FnOnce(&mut Limits)) -> Limits {
     limits
 }
 
-/// Options for a run in pieces of so many bytes, and how many pieces it has had. Progress only grows.
+/// Options for a run in pieces of `piece` bytes, and a counter of its pieces. Progress must only
+/// grow.
 pub fn counted(piece: impl Into<Option<u64>>) -> (RunOptions, Arc<AtomicU64>) {
     let pieces = Arc::new(AtomicU64::new(0));
     let (counter, mut done) = (pieces.clone(), 0);

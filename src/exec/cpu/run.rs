@@ -57,7 +57,7 @@ impl Memory {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a run needs so many words.
+    /// Notes the words that a run needs.
     fn begin_run(&self, words: usize) {
         let mut kept = self.kept();
         kept.needed.push_back(words);

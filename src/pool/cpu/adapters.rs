@@ -46,7 +46,7 @@ const NONE: u32 = u32::MAX;
 pub(super) trait Output: Send + Sized {
     /// What is found: a key, or a key with its position.
     type Lane: Lane;
-    /// The first so many, and the others.
+    /// The results before `at`, and the others.
     fn split(self, at: usize) -> (Self, Self);
     /// Stores some results from one on. Callers store in ascending order, so more than `count` may
     /// be stored if there is space: later calls overwrite the rest.

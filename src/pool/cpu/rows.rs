@@ -63,7 +63,7 @@ impl<L: Load> Loop for Fill<'_, L> {
     }
 }
 
-/// Sets so many keys to the lowest, and perhaps more, up to a vector.
+/// Sets `count` keys to the lowest, and perhaps more, up to a whole vector.
 #[inline(always)]
 fn clear<L: Lane>(keys: &mut [L], count: usize) {
     if count == 0 {

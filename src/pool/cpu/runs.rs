@@ -97,7 +97,7 @@ impl Shape {
 const MAX_ROW_BYTES: usize = 1 << 20;
 
 /// Whether it is faster to compute windows across lines of all rows by tripling than one by one,
-/// with keys of so many bytes.
+/// with keys of `lane` bytes.
 pub(super) fn is_tripled(w: &Windows, lane: usize) -> bool {
     let [before, axis, last] = &w.axes;
     let row = last.size as usize * w.inner as usize * lane;

@@ -32,7 +32,7 @@ pub(super) fn simpler(case: &Case) -> Vec<Case> {
     cases
 }
 
-/// The operators with one attribute simplified, for data of so many axes.
+/// The operators with one attribute simplified, for data of this rank.
 fn operators(operator: &Operator, rank: usize) -> Vec<Operator> {
     match operator {
         Operator::ReduceMax(op) => changed(op, reduce_max(op, rank)),
