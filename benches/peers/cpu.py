@@ -15,8 +15,8 @@ class Unsupported(Exception):
 def numpy_peer():
     def make(item, copies):
         attrs, last = item["attrs"], [None]
-        if item.get("gradient"):
-            raise Unsupported("gradients")
+        if item.get("gradient") or "elements" in attrs:
+            raise Unsupported("gradients and scatters")
         if item["op"] == "ReduceMax":
             axes = tuple(attrs["axes"])
             call = lambda data: data.max(axis=axes)
@@ -48,6 +48,10 @@ def onnxruntime_peer():
         if item["op"] == "ReduceMax":
             axes = numpy_helper.from_array(np.array(attrs["axes"], np.int64), "axes")
             return [helper.make_node("ReduceMax", ["x", "axes"], ["y"], keepdims=0)], [axes], None
+        if "elements" in attrs:
+            node = helper.make_node(
+                "ScatterElements", ["x", "ids", "updates"], ["y"], axis=0, reduction="max")
+            return [node], [], data[1].astype(np.int64)
         if item["op"] == "SegmentMax":
             shape = (attrs["num_segments"], *item["shape"][1:])
             base = numpy_helper.from_array(np.full(shape, -np.inf, np.float32), "base")
@@ -79,8 +83,10 @@ def onnxruntime_peer():
         outputs = {"y": np.empty(expected.shape, expected.dtype)}
         if long_ids is not None:
             long_ids = long_ids if data[0].ndim == 1 else long_ids.reshape(-1, 1)
-            for copy in inputs:
+            for copy, own in zip(inputs, copies):
                 copy["ids"] = long_ids
+                if len(own) == 3:
+                    copy["updates"] = own[2]
         if item["attrs"].get("indices"):
             outputs["indices"] = np.empty(expected.shape, np.int64)
         info = lambda name, array: helper.make_tensor_value_info(
@@ -121,8 +127,8 @@ def openvino_peer():
     core = openvino.Core()
 
     def make(item, copies):
-        if item.get("gradient"):
-            raise Unsupported("gradients")
+        if item.get("gradient") or "elements" in item["attrs"]:
+            raise Unsupported("gradients and scatters")
         attrs, data = item["attrs"], copies[0]
         x = ops.parameter(list(data[0].shape), openvino.Type(data[0].dtype))
         parameters = [x]
@@ -182,7 +188,7 @@ def torch_peer():
             out = torch.empty(items.Answer(item, copies[0]).value.shape, dtype=data[0].dtype)
             return lambda copy: torch.amax(data[copy], attrs["axes"], out=out), out.numpy
         if item["op"] == "SegmentMax":
-            if attrs["dist"] == "unordered":
+            if attrs["dist"] == "unordered" or "elements" in attrs:
                 raise Unsupported("rows in any order")
             lengths = np.bincount(copies[0][1], minlength=attrs["num_segments"])
             lengths = torch.from_numpy(lengths.astype(np.int64))
@@ -230,12 +236,15 @@ def torch_peer():
 
     def scatter(item, copies):
         if item["op"] != "SegmentMax":
-            raise Unsupported("segments only")
-        data = [torch.from_numpy(copy[0]) for copy in copies]
+            raise Unsupported("segments and scatters only")
+        data = [torch.from_numpy(copy[-1 if "elements" in item["attrs"] else 0]) for copy in copies]
         ids = torch.from_numpy(copies[0][1].astype(np.int64))
         if data[0].ndim == 2:
             ids = ids[:, None].expand(-1, data[0].shape[1])
-        base = torch.full((item["attrs"]["num_segments"], *data[0].shape[1:]), float("-inf"))
+        if "elements" in item["attrs"]:
+            base = torch.from_numpy(copies[0][0])
+        else:
+            base = torch.full((item["attrs"]["num_segments"], *data[0].shape[1:]), float("-inf"))
         last = [None]
 
         def run(copy):

@@ -72,10 +72,11 @@ pub fn smaller(item: &Item, elements: usize) -> Item {
     while item.shape.iter().product::<usize>() > elements {
         let Some(axis) = item.shape.iter().position(|&size| size > 1) else { break };
         item.shape[axis] /= 2;
-        if let Attributes::Segment { num_segments, dist, .. } = &mut item.attrs
-            && !matches!(dist, SegmentSizes::Giant)
-        {
-            *num_segments = (*num_segments / 2).max(1);
+        match &mut item.attrs {
+            Attributes::Segment { dist: SegmentSizes::Giant, .. } => {}
+            Attributes::Segment { num_segments: count, .. }
+            | Attributes::Scatter { elements: count, .. } => *count = (*count / 2).max(1),
+            _ => {}
         }
     }
     item

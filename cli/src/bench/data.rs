@@ -10,8 +10,9 @@ const DATA_SEED: u64 = 1234;
 const GRADIENT_SEED: u64 = 4321;
 const IDS_SEED: u64 = 99;
 
-/// The inputs of an item: the data, and the ids of segments. For a gradient: the data, or the
-/// indices of the pooling's maxima, and the gradient of the maxima.
+/// The inputs of an item: the data, and the ids of segments. For a scatter: the data, the indices and
+/// the updates. For a gradient: the data, or the indices of the pooling's maxima, and the gradient of
+/// the maxima.
 pub fn inputs(item: &Item) -> anyhow::Result<Vec<Tensor>> {
     let mut inputs = vec![data(item.element_type()?, &item.shape, DATA_SEED)?];
     if let Some((pool, from_indices)) = item.pool_of_gradient() {
@@ -23,8 +24,15 @@ pub fn inputs(item: &Item) -> anyhow::Result<Vec<Tensor>> {
         }
     }
     if let Some((segments, sizes)) = item.segments() {
-        let ids = ids(item.shape[0], segments, sizes);
+        let mut ids = ids(item.shape[0], segments, sizes);
+        if let Some(elements) = item.scattered() {
+            Rng::with_seed(IDS_SEED).shuffle(&mut ids);
+            inputs.insert(0, data(item.element_type()?, &[elements], GRADIENT_SEED)?);
+        }
         inputs.push(Tensor::from_slice([ids.len()], &ids)?);
+    }
+    if item.scattered().is_some() {
+        inputs.swap(1, 2);
     }
     Ok(inputs)
 }
@@ -103,7 +111,7 @@ mod tests {
     #[test]
     fn the_bytes_of_items_are_right() {
         let items = crate::bench::item::all().unwrap();
-        assert_eq!(items.len(), 52);
+        assert_eq!(items.len(), 54);
         for item in items {
             let inputs = item.inputs().unwrap();
             let results = item.operator().infer(inputs.iter().collect::<Vec<_>>()).unwrap();

@@ -3,18 +3,21 @@
 use regex::Regex;
 use serde::Deserialize;
 use wgmax::operator::{
-    EmptySet, Indices, Layout, MaxPool, MaxPoolBackward, Operator, ReduceMax, SegmentMax,
+    EmptySet, Indices, Layout, MaxPool, MaxPoolBackward, Operator, ReduceMax, ScatterMax,
+    SegmentMax,
 };
 use wgmax::{ElementType, Extremum, TensorDesc};
 use wgmax_verify::Kind;
 
-/// One operator on one input.
+/// One operator, and its inputs.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Item {
     pub name: String,
+    /// A scatter is one of the segments.
     pub op: Kind,
     pub dtype: String,
+    /// Of the data; of the updates in scatters.
     pub shape: Vec<usize>,
     pub attrs: Attributes,
     /// Whether the minimum is computed.
@@ -54,6 +57,13 @@ pub enum Attributes {
         num_segments: usize,
         dist: SegmentSizes,
         /// Always 0: the ids of all items have the same seed.
+        #[serde(rename = "seed")]
+        _seed: u32,
+    },
+    Scatter {
+        /// Of the data.
+        elements: usize,
+        dist: SegmentSizes,
         #[serde(rename = "seed")]
         _seed: u32,
     },
@@ -139,6 +149,13 @@ impl Item {
                 };
                 format!("{desc}, {num_segments} segments {sizes}")
             }
+            Attributes::Scatter { elements, dist, .. } => {
+                let sizes = match dist {
+                    SegmentSizes::Powerlaw => "by a power law",
+                    _ => "evenly",
+                };
+                format!("{desc} to {elements} elements {sizes}")
+            }
         }
     }
 
@@ -146,10 +163,19 @@ impl Item {
         Ok(self.dtype.parse()?)
     }
 
-    /// The number of segments and their sizes.
+    /// The number of segments, or of elements that updates go to, and how rows are distributed.
     pub fn segments(&self) -> Option<(usize, SegmentSizes)> {
         match self.attrs {
-            Attributes::Segment { num_segments, dist, .. } => Some((num_segments, dist)),
+            Attributes::Segment { num_segments: count, dist, .. }
+            | Attributes::Scatter { elements: count, dist, .. } => Some((count, dist)),
+            _ => None,
+        }
+    }
+
+    /// The elements that updates go to.
+    pub fn scattered(&self) -> Option<usize> {
+        match self.attrs {
+            Attributes::Scatter { elements, .. } => Some(elements),
             _ => None,
         }
     }
@@ -186,6 +212,10 @@ impl Item {
         }
         if self.op == Kind::SegmentMax {
             inputs.push(TensorDesc::new(ElementType::I32, [self.shape[0]])?);
+        }
+        if let Some(elements) = self.scattered() {
+            inputs.insert(0, TensorDesc::new(self.element_type()?, [elements])?);
+            inputs.swap(1, 2);
         }
         Ok(inputs)
     }
@@ -226,6 +256,7 @@ impl Item {
             .empty_segment(EmptySet::Identity)
             .extremum(extremum)
             .into(),
+            Attributes::Scatter { .. } => ScatterMax::along(0).extremum(extremum).into(),
         }
     }
 }

@@ -21,7 +21,7 @@ fn items_are_listed() {
     let list = succeeds(&["bench", "--list"]);
     // A description may be of several lines.
     let items = |list: &str| list.lines().filter(|line| !line.starts_with(' ')).count();
-    assert_eq!(items(&list), 52, "{list}");
+    assert_eq!(items(&list), 54, "{list}");
     assert!(list.contains("R12_attn_1G          ReduceMax f32 [8, 32, 1024, 1024]"), "{list}");
     assert_eq!(items(&succeeds(&["bench", "--list", "--filter", "^S0[1-3]"])), 3);
 }
