@@ -88,7 +88,7 @@ class WgmaxBackend(Backend):
     """Runs models of one operator on a device of wgmax."""
 
     device = None
-    """The name of a device that replaces all of ONNX's; by default each has its own name."""
+    """The name of a device that replaces all of ONNX's devices; by default none is replaced."""
 
     @classmethod
     def _named(cls, device):

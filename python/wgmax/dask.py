@@ -311,8 +311,7 @@ def segment_max(
         Ids in any order; ascending ids, which each chunk checks; or offsets, one more than there are
         segments, which are computed now.
     mode : {'raise', 'drop'}
-        How an id at or above `num_segments` is treated: as an error of the computation, or its row
-        is dropped.
+        Whether an id at or above `num_segments` is an error of the computation, or its row is dropped.
     empty : {'zero', 'lowest', 'negative_infinity'}
         The result of a segment without rows.
     return_indices : bool
@@ -514,7 +513,7 @@ def max_pool(
         As for `wgmax.max_pool`.
     return_indices : bool
         Whether the positions of the maxima are a second result, as int64, from the first spatial axis
-        on. With the layout NXC all channels are moved to one chunk for them. As with
+        on. With the layout NXC all channels are then moved to one chunk. As with
         `wgmax.max_pool`, they may change the sign of a maximum that is zero.
     device : str, optional
         The device that workers open.

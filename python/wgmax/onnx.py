@@ -106,7 +106,7 @@ def MaxPool(
 ) -> _Any:
     """MaxPool, opsets 1 and later. With ``outputs=2`` a tuple of values and indices.
 
-    Then the first of two zeros is the maximum of both, whatever their signs; without indices it is +0.
+    With indices, the first of two zeros is the maximum, whatever their signs; without indices it is +0.
     """
     return _results("onnx", "MaxPool", ["X"], locals())
 

@@ -63,7 +63,7 @@ def MaxPool(
 ) -> _Any:
     """MaxPool, versions 1, 8 and 14. With ``outputs=2`` a tuple of values and indices, from 8 on.
 
-    Then the first of two zeros is the maximum of both, whatever their signs; without indices it is +0.
+    With indices, the first of two zeros is the maximum, whatever their signs; without indices it is +0.
     """
     return _results("openvino", "MaxPool", ["data"], locals())
 

@@ -219,7 +219,7 @@ def max(
     """As `torch.max` of one tensor: of all elements, or the values and indices along a dimension.
 
     With a dimension, the index and the gradient are those of the first of equal elements. Without, equal
-    elements share the gradient, and all NaN are equal.
+    elements share the gradient, and all NaNs are equal.
     """
     return _max(input, dim, keepdim, False, device)
 
@@ -501,7 +501,7 @@ def segment_reduce(
     """As `torch.segment_reduce`, with ``'max'`` or ``'min'`` as ``reduce``.
 
     A segment without rows has minus infinity, or infinity for the minimum, or `initial`, which takes part
-    in every segment. Equal elements share the gradient evenly, and all NaN are equal.
+    in every segment. Equal elements share the gradient evenly, and all NaNs are equal.
     """
     if reduce not in ("max", "min"):
         raise _wgmax.ArgumentError(f"reduce must be 'max' or 'min', but is {reduce!r}")

@@ -31,14 +31,14 @@ def reduceMin(input, *, axes=None, keepDimensions=None, nan=None, device=None) -
 def argMax(
     input, *, axis, keepDimensions=None, outputDataType=None, nan=None, device=None
 ) -> _Any:
-    """The position of the maximum along an axis, of equal elements the first."""
+    """The position of the maximum along an axis: that of the first of equal elements."""
     return _results("webnn", "argMax", ["input"], locals())
 
 
 def argMin(
     input, *, axis, keepDimensions=None, outputDataType=None, nan=None, device=None
 ) -> _Any:
-    """The position of the minimum along an axis, of equal elements the first."""
+    """The position of the minimum along an axis: that of the first of equal elements."""
     return _results("webnn", "argMin", ["input"], locals())
 
 
