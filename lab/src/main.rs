@@ -4,6 +4,7 @@ mod cache;
 mod cases;
 mod ceiling;
 mod count;
+mod functions;
 #[cfg(test)]
 mod gates;
 mod growth;

@@ -13,6 +13,7 @@ use wgmax::Device;
 use wgmax::plan::Shader;
 
 use crate::cases::Prepared;
+use crate::functions;
 use crate::known;
 use crate::machine::{Program, Watch};
 use crate::mutator::{Mutant, mutants};
@@ -53,6 +54,8 @@ const EQUIVALENT: &str = include_str!("equivalent.txt");
 /// What became of a mistake, by the first plan that shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
+    /// A function alone has another result than it should.
+    Function,
     /// The strict machine refuses it.
     Refused,
     /// Its results are not proven, and those of the right text are.
@@ -68,7 +71,8 @@ enum Fate {
     Invalid,
 }
 
-const FATES: [(Fate, &str); 7] = [
+const FATES: [(Fate, &str); 8] = [
+    (Fate::Function, "function"),
     (Fate::Refused, "sanitizer"),
     (Fate::Unproven, "proof"),
     (Fate::Differs, "results"),
@@ -199,6 +203,17 @@ impl Mistaken<'_> {
         found
     }
 
+    /// Whether a function has another result, in the first text of an element type that has the mistake.
+    fn is_wrong_function(&self) -> bool {
+        let mut types = HashSet::new();
+        self.base.iter().any(|(shader, (text, _))| {
+            let Some(text) = self.mutant.apply(text) else { return false };
+            let t = shader.element;
+            types.insert(t)
+                && Program::new(&text).is_ok_and(|program| functions::check(&program, t).is_err())
+        })
+    }
+
     /// The program of a shader. Texts that naga refuses stay as they are.
     fn program(&self, shader: &Shader) -> Result<Arc<Program>> {
         Ok(Arc::clone(self.own[shader].as_ref().unwrap_or(&self.base[shader].1)))
@@ -238,6 +253,9 @@ fn fate(
         })
     });
     let mut mistaken = Mistaken { mutant, base, own: HashMap::new() };
+    if functions::FILES.contains(&&*mutant.file) && mistaken.is_wrong_function() {
+        return Fate::Function;
+    }
     let mut fate = Fate::Invalid;
     for costed in plans(mutant, cases, base, count) {
         if mistaken.is_in(&costed.case) {
@@ -307,14 +325,15 @@ impl Watch for Fuel {
     }
 }
 
-/// The file, the declaration, and what became of what.
+/// The file, the declaration, the line of it and the column, and what became of what.
 fn describe(mutant: &Mutant) -> String {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut names = mutant.declaration.split(|c: char| !c.is_alphanumeric() && c != '_');
     names.find(|word| matches!(*word, "fn" | "const"));
     let name = names.next().unwrap_or_default();
     let (before, after) = (words(mutant.before()), words(&mutant.with));
-    format!("{}, {name}, column {}: `{before}` -> `{after}`", mutant.file, mutant.place().1 + 1)
+    let (line, column) = mutant.place();
+    format!("{}, {name} {}:{}: `{before}` -> `{after}`", mutant.file, line + 1, column + 1)
 }
 
 /// The line in the file, from 1 on; 0 where it is not known.

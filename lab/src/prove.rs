@@ -138,7 +138,6 @@ impl<'a> Task<'a> {
         let followed = self.followed();
         let t = self.tensors[followed].element_type();
         memory.shadow.ranking = Ranking::of(self.operator, t).filter(|_| is_known);
-        memory.shadow.summed = Some(t);
         memory.shadow.sets.size = t.size();
         let indices = indices(self.operator);
         memory.shadow.sets.finds_positions = indices.is_some();
@@ -567,8 +566,8 @@ fn small(item: &Item, elements: usize) -> Result<Item> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use wgmax::Run;
     use wgmax::operator::{Indices, MaxPool, MaxPoolBackward, ReduceMax, SegmentMax};
-    use wgmax::{Extremum, Nan, Run};
 
     use super::*;
     use crate::keys;
@@ -594,41 +593,40 @@ mod tests {
         assert!(proven > outcomes.len() * 4 / 5, "{proven} of {}", outcomes.len());
     }
 
-    /// The shaders' functions of keys are those of `keys`: for all patterns of 8 and 16 bits, and some
-    /// of each kind of the wider ones. A plan is not proven where they differ.
-    #[test]
-    fn shaders_have_the_keys_that_are_proven() {
-        let all = ElementType::ALL.into_par_iter().flat_map_iter(|t| {
-            [Nan::Propagate, Nan::Ignore]
-                .into_iter()
-                .flat_map(move |nan| [Extremum::Maximum, Extremum::Minimum].map(|e| (t, nan, e)))
+    /// Proves an operator's plan, with something replaced in the texts, of which one must have it. The kernel
+    /// that makes elements of what a scatter found keeps its text.
+    fn prove_replaced(
+        operator: &Operator,
+        tensors: &[&Tensor],
+        (find, replace): (&str, &str),
+    ) -> Result<()> {
+        let limits = Limits::from_wgpu(&wgpu::Limits::default());
+        let descs: Vec<_> = tensors.iter().map(|tensor| tensor.desc()).collect();
+        let plan = operator.plan(descs, &limits, &Tuning::hardware()).unwrap();
+        let results = operator.run(&Device::cpu(), tensors.to_vec()).unwrap().into_vec();
+        let expected = results.into_iter().zip(tensors.len()..);
+        let expected: Vec<_> =
+            expected.map(|(result, i)| (i, result.desc().clone().into(), result)).collect();
+        let inputs: Vec<(Tensor, View)> =
+            tensors.iter().map(|&input| (input.clone(), input.desc().into())).collect();
+        let task = Task {
+            name: "a plan",
+            operator,
+            plan: &plan,
+            tensors: tensors.to_vec(),
+            inputs: &inputs,
+            expected: &expected,
+            max_iterations: limits.max_iterations,
+        };
+        let mut is_there = false;
+        let found = task.prove_with(|shader: &Shader| {
+            let text = shader.source();
+            is_there |= text.contains(find);
+            let own = shader.kernel.name() != "segment_finish";
+            Ok(Arc::new(Program::new(&if own { text.replace(find, replace) } else { text })?))
         });
-        all.for_each(|(t, nan, extremum)| {
-            let bytes: Vec<u8> = keys::patterns(t, 1 << 16)
-                .flat_map(|bits| bits.to_le_bytes()[..t.size()].to_vec())
-                .collect();
-            // Of 0 and 1 alone there are tensors of bools.
-            let bytes = match t {
-                ElementType::Bool => bytes.into_iter().map(|byte| byte & 1).collect(),
-                _ => bytes,
-            };
-            let data = Tensor::from_bytes(t, [bytes.len() / t.size() / 64, 64], &bytes).unwrap();
-            let op = ReduceMax::new().axes([1]).nan(nan).extremum(extremum);
-            let operator = Operator::from(op);
-            let limits = Limits::from_wgpu(&wgpu::Limits::default());
-            let plan = operator.plan([data.desc()], &limits, &Tuning::hardware()).unwrap();
-            let result = operator.run(&Device::cpu(), &data).unwrap().into_vec().remove(0);
-            let task = Task {
-                name: "all patterns",
-                operator: &operator,
-                plan: &plan,
-                tensors: vec![&data],
-                inputs: &[(data.clone(), data.desc().into())],
-                expected: &[(1, result.desc().clone().into(), result)],
-                max_iterations: limits.max_iterations,
-            };
-            task.prove().unwrap();
-        });
+        assert!(is_there, "{find}");
+        found
     }
 
     /// Levels that one launch stores: each is a pooling of the elements, as which it is proven.
@@ -696,26 +694,7 @@ mod tests {
         ] {
             let indices = Indices::new(ElementType::I32).last(last);
             let operator = Operator::from(ReduceMax::new().axes([1]).indices(indices));
-            let limits = Limits::from_wgpu(&wgpu::Limits::default());
-            let plan = operator.plan([data.desc()], &limits, &Tuning::hardware()).unwrap();
-            let results = operator.run(&Device::cpu(), &data).unwrap().into_vec();
-            let results = results.into_iter().zip(1..);
-            let expected: Vec<_> =
-                results.map(|(result, i)| (i, result.desc().clone().into(), result)).collect();
-            let task = Task {
-                name: "positions",
-                operator: &operator,
-                plan: &plan,
-                tensors: vec![&data],
-                inputs: &[(data.clone(), data.desc().into())],
-                expected: &expected,
-                max_iterations: limits.max_iterations,
-            };
-            let found = task.prove_with(|shader: &Shader| {
-                let text = shader.source();
-                assert!(text.contains(find), "{find}");
-                Ok(Arc::new(Program::new(&text.replace(find, replace))?))
-            });
+            let found = prove_replaced(&operator, &[&data], (find, replace));
             assert_eq!(found.is_ok(), find.is_empty(), "{last} {find}: {found:?}");
         }
     }
@@ -787,76 +766,8 @@ mod tests {
             if has_indices {
                 op = op.indices(Indices::new(ElementType::I64));
             }
-            let operator = Operator::from(op);
-            let limits = Limits::from_wgpu(&wgpu::Limits::default());
-            let plan =
-                operator.plan([data.desc(), ids.desc()], &limits, &Tuning::hardware()).unwrap();
-            let results = operator.run(&Device::cpu(), [&data, &ids]).unwrap().into_vec();
-            let results = results.into_iter().zip(2..);
-            let expected: Vec<_> =
-                results.map(|(result, i)| (i, result.desc().clone().into(), result)).collect();
-            let inputs = [&data, &ids].map(|input| (input.clone(), input.desc().into()));
-            let task = Task {
-                name: "unordered segments",
-                operator: &operator,
-                plan: &plan,
-                tensors: vec![&data, &ids],
-                inputs: &inputs,
-                expected: &expected,
-                max_iterations: limits.max_iterations,
-            };
-            let mut is_there = false;
-            let found = task.prove_with(|shader: &Shader| {
-                let text = shader.source();
-                is_there |= text.contains(find);
-                let own = shader.kernel.name() == "segment_scatter";
-                let text = if own { text.replace(find, replace) } else { text };
-                Ok(Arc::new(Program::new(&text)?))
-            });
-            assert!(is_there, "{find}");
+            let found = prove_replaced(&op.into(), &[&data, &ids], (find, replace));
             assert_eq!(found.is_ok(), find.is_empty(), "{t} {find} -> {replace}: {found:?}");
-        }
-    }
-
-    /// A gradient of a pooling from its data, and its plan, run with other texts.
-    fn prove_gradient(
-        pool: MaxPool,
-        inputs: &[Tensor; 2],
-        program: impl FnMut(&Shader) -> Result<Arc<Program>>,
-    ) -> Result<()> {
-        let operator = Operator::from(MaxPoolBackward::new(pool));
-        let limits = Limits::from_wgpu(&wgpu::Limits::default());
-        let plan =
-            operator.plan(inputs.each_ref().map(Tensor::desc), &limits, &Tuning::hardware())?;
-        let result = operator.run(&Device::cpu(), inputs.each_ref())?.into_vec().remove(0);
-        let task = Task {
-            name: "a gradient",
-            operator: &operator,
-            plan: &plan,
-            tensors: inputs.iter().collect(),
-            inputs: &inputs.each_ref().map(|input| (input.clone(), input.desc().into())),
-            expected: &[(2, result.desc().clone().into(), result)],
-            max_iterations: limits.max_iterations,
-        };
-        task.prove_with(program)
-    }
-
-    /// The shaders add, widen and round as this computer does. A plan is not proven where they do not.
-    #[test]
-    fn shaders_add_as_this_computer_does() {
-        for t in ElementType::ALL.into_iter().filter(|t| t.is_float()) {
-            let (size, count) = (t.size(), if t.size() == 2 { 1 << 16 } else { 1 << 13 });
-            let bytes = |bits: &mut dyn Iterator<Item = u64>| -> Vec<u8> {
-                bits.flat_map(|bits| bits.to_le_bytes()[..size].to_vec()).collect()
-            };
-            // Each second element is the maximum of two windows.
-            let data = bytes(&mut (0..count as u64 + 1).map(|i| i % 2));
-            let gradient = bytes(&mut keys::patterns(t, count as u64));
-            let inputs = [
-                Tensor::from_bytes(t, [1, 1, count + 1], &data).unwrap(),
-                Tensor::from_bytes(t, [1, 1, count], &gradient).unwrap(),
-            ];
-            prove_gradient(MaxPool::new([2]), &inputs, run::programs()).unwrap();
         }
     }
 
@@ -878,11 +789,8 @@ mod tests {
                 ("var sum = NOTHING;", "var sum = NOTHING + 1u;"),
                 ("sum = add_rounded(sum, gradient(", "sum = add_rounded(gradient(0u), gradient("),
             ] {
-                let found = prove_gradient(MaxPool::new([3, 3]), &inputs, |shader: &Shader| {
-                    let text = shader.source();
-                    assert!(text.contains(find), "{find}");
-                    Ok(Arc::new(Program::new(&text.replace(find, replace))?))
-                });
+                let operator = MaxPoolBackward::new(MaxPool::new([3, 3])).into();
+                let found = prove_replaced(&operator, &inputs.each_ref(), (find, replace));
                 assert_eq!(found.is_ok(), find.is_empty(), "{t} {replace}: {found:?}");
             }
         }
@@ -896,19 +804,7 @@ mod tests {
         elements[5] = f32::NAN;
         let data = Tensor::from_slice([8, 40], &elements).unwrap();
         let operator = Operator::from(ReduceMax::new().axes([1]));
-        let limits = Limits::from_wgpu(&wgpu::Limits::default());
-        let plan = operator.plan([data.desc()], &limits, &Tuning::hardware()).unwrap();
-        let result = operator.run(&Device::cpu(), &data).unwrap().into_vec().remove(0);
-        let task = Task {
-            name: "rows",
-            operator: &operator,
-            plan: &plan,
-            tensors: vec![&data],
-            inputs: &[(data.clone(), data.desc().into())],
-            expected: &[(1, result.desc().clone().into(), result)],
-            max_iterations: limits.max_iterations,
-        };
-        task.prove().unwrap();
+        prove_replaced(&operator, &[&data], ("", "")).unwrap();
         for (find, replace, error) in [
             ("let skip = select(0u, start % BLOCK, lane == 0u);", "let skip = 1u;", "lacks"),
             (
@@ -921,12 +817,7 @@ mod tests {
             ("if lane < step {", "if lane < step && keys[0] > 7u {", "decides by elements"),
             ("select(key, vec4<u32>(ranking.nan_key), nan)", "key", "another order"),
         ] {
-            let program = |shader: &Shader| {
-                let text = shader.source();
-                assert!(text.contains(find), "{find}");
-                Ok(Arc::new(Program::new(&text.replace(find, replace))?))
-            };
-            let found = task.prove_with(program).unwrap_err();
+            let found = prove_replaced(&operator, &[&data], (find, replace)).unwrap_err();
             assert!(format!("{found:#}").contains(error), "{replace}: {found:#}");
         }
     }

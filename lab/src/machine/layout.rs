@@ -81,6 +81,18 @@ pub fn member_offset(
     before.map(|member| Ok(scalars(module, type_of(module, member.ty))? as u32)).sum()
 }
 
+/// The word in a buffer at which a member of a struct begins, or of a struct in it, by its name.
+pub fn named(module: &Module, inner: &TypeInner, name: &str) -> Option<usize> {
+    let TypeInner::Struct { members, .. } = inner else { return None };
+    members.iter().find_map(|member| {
+        let within = match member.name.as_deref() == Some(name) {
+            true => 0,
+            false => named(module, type_of(module, member.ty), name)?,
+        };
+        Some(member.offset as usize / 4 + within)
+    })
+}
+
 /// The type of a member of a struct, or of an element, by its index.
 pub fn member(inner: &TypeInner, index: u32) -> Result<Member> {
     match inner {

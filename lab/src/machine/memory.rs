@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::mem::discriminant;
 
 use anyhow::{Result, bail};
-use wgmax::ElementType;
 use wgmax::wgpu::naga::AtomicFunction;
 
 use super::choice::Sets;
@@ -138,8 +137,7 @@ pub struct Shadow {
     pub sums: Sums,
     /// Where elements became mixed.
     pub reasons: Vec<String>,
-    /// The type of elements that are added, and how elements become keys.
-    pub summed: Option<ElementType>,
+    /// How elements become keys.
     pub ranking: Option<Ranking>,
 }
 

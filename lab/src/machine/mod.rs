@@ -34,7 +34,7 @@ use layout::{Packing, offsets, scalars, type_of};
 pub use memory::{Access, Binding, Memory, Order, Shadow};
 use shade::Shades;
 pub use shade::{ELEMENT, PLAIN, RAW, SUM, UNWRITTEN, WRAPPED, mix, of_set, whole};
-pub use sum::{ROUNDED, ZERO};
+pub use sum::{Function as Summing, ROUNDED, ZERO, computed as summed};
 pub use value::lanes;
 use value::{Base, LANES, Lane32, Mask, Slot, Words};
 
@@ -98,7 +98,6 @@ impl Program {
         watch: &mut impl Watch,
     ) -> Result<()> {
         let workgroup = self.workgroup();
-        let group_warps = workgroup.div_ceil(LANES);
         memory.shadow.begin_launch();
         let (mut storage, mut uniform) = (HashMap::new(), HashMap::new());
         for (handle, variable) in self.module.global_variables.iter() {
@@ -116,27 +115,11 @@ impl Program {
                 _ => {}
             }
         }
-        let templates = HashMap::new();
         let memory_order = memory.order;
-        let mut machine = Machine {
-            program: self,
-            warps: side * group_warps,
-            group_warps,
-            workgroup,
-            running: Mask::none(0),
-            first: 0,
-            uniform,
-            storage,
-            memory,
-            watch,
-            templates,
-            variables: HashMap::new(),
-            shared: HashMap::new(),
-            shared_shades: HashMap::new(),
-            epoch: 0,
-            frames: Vec::new(),
-        };
         let groups: u64 = grid.iter().map(|&n| u64::from(n)).product();
+        let side = side.min(groups as usize).max(1);
+        let mut machine = Machine::new(self, (side, workgroup), memory, watch);
+        (machine.storage, machine.uniform) = (storage, uniform);
         machine.watch.launch(groups * workgroup as u64);
         let parts = groups.div_ceil(side as u64);
         for part in 0..parts {
@@ -146,7 +129,71 @@ impl Program {
         }
         Ok(())
     }
+
+    /// Runs a function, once for each of some lists of scalars, with these members of parameters, and zeros in
+    /// all others. Gives the lists, and the scalars that it returns for each, or two words of the buffer that
+    /// it stores to; `None` if there is no such function.
+    pub fn call(
+        &self,
+        name: &str,
+        params: &[(&str, Vec<u32>)],
+        cases: impl FnOnce() -> Vec<Vec<u32>>,
+    ) -> Result<Option<Calls>> {
+        let mut functions = self.module.functions.iter();
+        let is_it = |function: &Function| function.name.as_deref() == Some(name);
+        let Some((handle, function)) = functions.find(|(_, function)| is_it(function)) else {
+            return Ok(None);
+        };
+        let cases = cases();
+        let warps = cases.len().div_ceil(LANES);
+        let word = |case: usize, scalar: usize| cases.get(case).map_or(0, |words| words[scalar]);
+        let (mut arguments, mut first) = (Vec::new(), 0);
+        for argument in &function.arguments {
+            let end = first + scalars(&self.module, type_of(&self.module, argument.ty))?;
+            let all = (first..end).flat_map(|scalar| (0..warps).map(move |warp| (scalar, warp)));
+            let all = all.map(|(scalar, warp)| {
+                std::array::from_fn(|lane| word(warp * LANES + lane, scalar))
+            });
+            arguments.push(Slot::Value(Words::new(all.collect())));
+            first = end;
+        }
+        let len = 2 * warps * LANES;
+        let (mut memory, mut watch) = (Memory::new(vec![vec![0; len]]), ());
+        let mut machine = Machine::new(self, (warps, LANES), &mut memory, &mut watch);
+        for (handle, variable) in self.module.global_variables.iter() {
+            let inner = type_of(&self.module, variable.ty);
+            match (variable.space, inner) {
+                (AddressSpace::Storage { .. }, _) => {
+                    machine.storage.insert(handle, Binding { buffer: 0, first: 0, len });
+                }
+                (AddressSpace::Uniform, TypeInner::Struct { span, .. }) => {
+                    let mut words = vec![0; *span as usize / 4];
+                    for (name, value) in params {
+                        if let Some(at) = layout::named(&self.module, inner, name) {
+                            words[at..at + value.len()].copy_from_slice(value);
+                        }
+                    }
+                    machine.uniform.insert(handle, words);
+                }
+                _ => {}
+            }
+        }
+        let (shades, mask) = (vec![None; arguments.len()], Mask(vec![u32::MAX; warps]));
+        let (value, _) = machine.call(Which::Function(handle), arguments, shades, &mask)?;
+        let found = (0..cases.len()).map(|case| match &value {
+            Some(value) => {
+                let scalars = value.iter().skip(case / LANES).step_by(warps);
+                scalars.map(|lanes| lanes[case % LANES]).collect()
+            }
+            None => memory.words(0)[2 * case..2 * case + 2].to_vec(),
+        });
+        let found = found.collect();
+        Ok(Some((cases, found)))
+    }
 }
+
+/// Lists of scalars that a function takes, and those that it returns.
+type Calls = (Vec<Vec<u32>>, Vec<Vec<u32>>);
 
 /// A function that is an entry point or not.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -215,6 +262,34 @@ impl Default for Shared {
 }
 
 impl<'a, W: Watch> Machine<'a, W> {
+    /// A machine that runs some workgroups of so many invocations side by side.
+    fn new(
+        program: &'a Program,
+        (side, workgroup): (usize, usize),
+        memory: &'a mut Memory,
+        watch: &'a mut W,
+    ) -> Self {
+        let group_warps = workgroup.div_ceil(LANES);
+        Self {
+            program,
+            warps: side * group_warps,
+            group_warps,
+            workgroup,
+            running: Mask::none(0),
+            first: 0,
+            uniform: HashMap::new(),
+            storage: HashMap::new(),
+            memory,
+            watch,
+            templates: HashMap::new(),
+            variables: HashMap::new(),
+            shared: HashMap::new(),
+            shared_shades: HashMap::new(),
+            epoch: 0,
+            frames: Vec::new(),
+        }
+    }
+
     fn function(&self, which: Which) -> &'a Function {
         match which {
             Which::Entry => &self.program.module.entry_points[0].function,

@@ -1,0 +1,321 @@
+//! The functions of shaders that the machine knows by name, those that divide, and those that number
+//! elements: each is run alone, on patterns of bits near which such functions go wrong, and compared with
+//! the same in Rust.
+
+use anyhow::{Result, ensure};
+use fastrand::Rng;
+use wgmax::ElementType;
+
+use crate::keys::{self, Ranking};
+use crate::machine::{Program, Summing, summed};
+
+/// The patterns that a function is run on.
+const CASES: u32 = 1 << 14;
+
+/// The largest number that is divided, or is a divisor.
+const MOST: u32 = u32::MAX >> 1;
+
+/// The files that have these functions.
+pub const FILES: [&str; 8] = [
+    "shaders/common/block.wgsl",
+    "shaders/common/divide.wgsl",
+    "shaders/common/element.wgsl",
+    "shaders/common/key.wgsl",
+    "shaders/common/vector.wgsl",
+    "shaders/gradient/sum.wgsl",
+    "shaders/pool/numbering.wgsl",
+    "shaders/software/sliding_window.wgsl",
+];
+
+/// Fails if a function of a program for an element type has another result than it should.
+pub fn check(program: &Program, t: ElementType) -> Result<()> {
+    let key = t.size().div_ceil(4);
+    for nan_key in [0, u32::MAX] {
+        for complement in [0, if t == ElementType::Bool { 0x0101_0101 } else { u32::MAX }] {
+            let ranking = Ranking { element_type: t, nan_key, complement };
+            let given = |rng: &mut Rng, i| [elements(rng, i), vec![nan_key, complement]].concat();
+            compare(program, "element_key_with", given, |w| keys::keys(&ranking, four(w)).into())?;
+        }
+    }
+    let ranking = Ranking { element_type: t, nan_key: 0, complement: 0 };
+    let plain = |count| move |rng: &mut Rng, _| words(rng, count);
+    compare(program, "words_of_keys", elements, |w| keys::elements(&ranking, four(w)).into())?;
+    let unused = 32 - 8 * t.size().min(4) as u32;
+    let low = move |rng: &mut Rng, _| words(rng, key).iter().map(|word| word >> unused).collect();
+    compare(program, "key_rank", low, |w| narrow(keys::rank(&ranking, number(w)), key))?;
+    compare(program, "vector_rank", plain(4), |w| {
+        let rank = |key: &[u32]| keys::rank(&ranking, number(key) >> unused) << unused;
+        w.chunks(key).flat_map(|word| narrow(rank(word), key)).collect()
+    })?;
+    for (name, count) in [("key", key), ("vector", 4)] {
+        // Of 64 bits the last truth value of a vector repeats the second one.
+        let truths = |w: &[u32], is: fn(u64, u64) -> bool| {
+            let mut pairs = pairs(w, key);
+            pairs.resize(if name == "key" { 1 } else { 4 }, pairs[pairs.len() - 1]);
+            pairs.iter().map(|&(a, b)| u32::from(is(a, b))).collect()
+        };
+        let (above, equal) = (format!("{name}_above"), format!("{name}_equal"));
+        compare(program, &above, plain(2 * count), |w| truths(w, |a, b| a > b))?;
+        compare(program, &equal, plain(2 * count), |w| truths(w, |a, b| a == b))?;
+        let max = |w: &[u32]| maxima(w, key);
+        compare(program, &format!("{name}_max"), plain(2 * count), max)?;
+    }
+    if t.size() == 8 {
+        // An accumulator has the low words of both keys first.
+        let swapped = |w: &[u32]| vec![w[0], w[2], w[1], w[3]];
+        compare(program, "acc_add_keys", plain(8), |w| {
+            swapped(&maxima(&[&swapped(w), &w[4..]].concat(), key))
+        })?;
+    }
+    if t.is_float() {
+        let sum = |what: Summing, a, b| narrow(summed(what, t, a, b), key);
+        let numbers = move |rng: &mut Rng, _| floats(rng, if key == 2 { 52 } else { 23 });
+        compare(program, "add_rounded", numbers, |w| {
+            let (a, b) = w.split_at(key);
+            sum(Summing::Add, number(a), number(b))
+        })?;
+        let half = |_: &mut Rng, i| vec![i];
+        // A NaN that is widened is any NaN, which no result shows.
+        let both = |w: &[u32]| {
+            let wide = sum(Summing::Widen, w[0].into(), 0);
+            if f32::from_bits(wide[0]).is_nan() { vec![u32::MAX] } else { wide }
+        };
+        compare_by(program, "widen", &[], half, both, |found| {
+            if f32::from_bits(found).is_nan() { u32::MAX } else { found }
+        })?;
+        let single = |rng: &mut Rng, _| vec![floats(rng, 23)[0]];
+        compare(program, "narrow", single, |w| sum(Summing::Narrow, w[0].into(), 0))?;
+    }
+    let product = |a: u32, b: u32| u64::from(a) * u64::from(b);
+    let high = move |a, b| (product(a, b) >> 32) as u32;
+    compare(program, "low_product", plain(2), |w| vec![w[0].wrapping_mul(w[1])])?;
+    compare(program, "high_product", plain(2), |w| vec![high(w[0], w[1])])?;
+    compare(program, "high_products", plain(5), |w| {
+        w[..4].iter().map(|&a| high(a, w[4])).collect()
+    })?;
+    compare(program, "scaled", plain(3), |w| {
+        vec![((u128::from(w[0]) * u128::from(number(&w[1..]))) >> 64) as u32]
+    })?;
+    let quotients = |w: &[u32]| w[..w.len() - 4].iter().map(|n| n / w[w.len() - 4]).collect();
+    compare(program, "quotient", |rng, _| division(rng, 1), quotients)?;
+    compare(program, "quotients", |rng, _| division(rng, 4), quotients)?;
+    let mut rng = Rng::with_seed(1);
+    (0..64).try_for_each(|_| numbering(program, &mut rng))
+}
+
+/// Indices of elements whose first one has a random index, in a random period.
+fn numbering(program: &Program, rng: &mut Rng) -> Result<()> {
+    let modulus = match rng.u32(0..3) {
+        0 => 0,
+        1 => u64::from(word(rng) & MOST).max(1),
+        _ => u64::from(rng.u32(1..9)) << 32 | u64::from(word(rng)),
+    };
+    let far = 1 << 40 | u64::from(if rng.bool() { word(rng) } else { 0 });
+    let first = match modulus.checked_sub(1 + u64::from(word(rng) & MOST)) {
+        Some(first) if rng.bool() => first,
+        _ => far.checked_rem(modulus).unwrap_or(far),
+    };
+    let halves = |number| narrow(number, 2).into_iter().map(|half| vec![half]);
+    let [low, high, modulus_low, modulus_high] =
+        halves(first).chain(halves(modulus)).collect::<Vec<_>>().try_into().unwrap_or_default();
+    let params = [
+        ("offset_low", low),
+        ("offset_high", high),
+        ("modulus_low", modulus_low),
+        ("modulus_high", modulus_high),
+        ("by_modulus", divisor(modulus.clamp(1, MOST.into()) as u32)),
+        ("index_words", vec![2]),
+        // In row-major order it does not count.
+        ("plane_pitch", vec![7]),
+    ];
+    // Where a period ends, and anywhere.
+    let distance = |rng: &mut Rng| {
+        let end = modulus.wrapping_sub(first).wrapping_add(rng.u64(0..3)).wrapping_sub(1);
+        let is_near = end <= MOST.into() && rng.bool();
+        if is_near { end as u32 } else { word(rng) & MOST }
+    };
+    let index = |distance: u32| {
+        let index = first.wrapping_add(distance.into());
+        narrow(index.checked_rem(modulus).unwrap_or(index), 2)
+    };
+    let given = |rng: &mut Rng, case| vec![case, distance(rng)];
+    compare_by(program, "store_index", &params, given, |w| index(w[1]), |found| found)?;
+    if modulus > 0 {
+        return Ok(());
+    }
+    let given = |rng: &mut Rng, _| vec![word(rng) & MOST];
+    // An index of one word is the low one.
+    compare_by(program, "index_of", &params, given, |w| index(w[0]), |found| found)
+}
+
+fn compare(
+    program: &Program,
+    name: &str,
+    given: impl Fn(&mut Rng, u32) -> Vec<u32>,
+    right: impl Fn(&[u32]) -> Vec<u32>,
+) -> Result<()> {
+    compare_by(program, name, &[], given, right, |found| found)
+}
+
+/// Runs a function, if the program has it, and compares what `seen` sees of the words of its results.
+fn compare_by(
+    program: &Program,
+    name: &str,
+    params: &[(&str, Vec<u32>)],
+    given: impl Fn(&mut Rng, u32) -> Vec<u32>,
+    right: impl Fn(&[u32]) -> Vec<u32>,
+    seen: impl Fn(u32) -> u32,
+) -> Result<()> {
+    let cases = || {
+        let mut rng = Rng::with_seed(1);
+        // All of 16 bits.
+        let count = match name {
+            "widen" => 1 << 16,
+            "store_index" | "index_of" => CASES / 64,
+            _ => CASES,
+        };
+        (0..count).map(|i| given(&mut rng, i)).collect::<Vec<_>>()
+    };
+    let Some((cases, found)) = program.call(name, params, cases)? else { return Ok(()) };
+    for (given, found) in cases.iter().zip(found) {
+        let (found, right): (Vec<u32>, _) = (found.into_iter().map(&seen).collect(), right(given));
+        ensure!(right.starts_with(&found), "{name} of {given:x?} is {found:x?}, not {right:x?}");
+    }
+    Ok(())
+}
+
+fn four(words: &[u32]) -> [u32; 4] {
+    std::array::from_fn(|i| words[i])
+}
+
+/// The number that words hold, the low one first.
+fn number(words: &[u32]) -> u64 {
+    words.iter().rev().fold(0, |all, &word| all << 32 | u64::from(word))
+}
+
+fn narrow(number: u64, words: usize) -> Vec<u32> {
+    (0..words).map(|i| (number >> (32 * i)) as u32).collect()
+}
+
+/// The keys of two operands, in pairs.
+fn pairs(words: &[u32], key: usize) -> Vec<(u64, u64)> {
+    let (a, b) = words.split_at(words.len() / 2);
+    a.chunks(key).zip(b.chunks(key)).map(|(a, b)| (number(a), number(b))).collect()
+}
+
+fn maxima(words: &[u32], key: usize) -> Vec<u32> {
+    pairs(words, key).into_iter().flat_map(|(a, b)| narrow(a.max(b), key)).collect()
+}
+
+/// Random bits, a run of equal bits or the number beside one, or a word that elements have.
+fn word(rng: &mut Rng) -> u32 {
+    const SPECIAL: [u32; 10] = [
+        0,
+        1,
+        u32::MAX,
+        u32::MAX >> 1,
+        1 << 31,
+        0x7f80_0000,
+        0x7ff0_0000,
+        0x7ff8_0000,
+        0x7fff,
+        0x8000_7fff,
+    ];
+    let run = (u32::MAX << rng.u32(0..32)) ^ (u32::MAX >> rng.u32(0..32));
+    match rng.u32(0..4) {
+        0 => rng.u32(..),
+        1 => SPECIAL[rng.usize(0..SPECIAL.len())],
+        _ => run.wrapping_add(rng.u32(0..3)).wrapping_sub(1),
+    }
+}
+
+/// Four words of elements. In the first half of the cases come all that have 8 or 16 bits.
+fn elements(rng: &mut Rng, case: u32) -> Vec<u32> {
+    match case < CASES / 2 {
+        true => (0..4).map(|i| 8 * case + 2 * i).map(|half| (half + 1) << 16 | half).collect(),
+        false => words(rng, 4),
+    }
+}
+
+/// Words, of which the second half has some of the first half's.
+fn words(rng: &mut Rng, count: usize) -> Vec<u32> {
+    let mut all: Vec<u32> = (0..count).map(|_| word(rng)).collect();
+    for i in count / 2..count {
+        if rng.bool() {
+            all[i] = all[i - count / 2];
+        }
+    }
+    all
+}
+
+/// Two numbers with mantissas of so many bits, in words: their exponents are often at an end, or as far
+/// apart as shows.
+fn floats(rng: &mut Rng, bits: u32) -> Vec<u32> {
+    let words = if bits > 32 { 2 } else { 1 };
+    let most = if bits > 32 { 2047 } else { 255 };
+    let exponent = match rng.u32(0..5) {
+        0 => rng.u32(0..4),
+        1 => most - rng.u32(0..4),
+        // Those of elements of 16 bits.
+        2 => 100 + rng.u32(0..45),
+        3 => rng.u32(0..bits + 8),
+        _ => rng.u32(0..=most),
+    };
+    let apart = if rng.bool() { rng.u32(0..3) } else { rng.u32(0..bits + 5) };
+    let mut mantissa = 0;
+    let all = [exponent, exponent.saturating_sub(apart)].map(|exponent| {
+        match rng.u32(0..5) {
+            0 => mantissa = 0,
+            // Between two numbers of fewer bits.
+            1 => mantissa = ((rng.u64(..) | 1) << rng.u32(0..bits)) & ((1 << bits) - 1),
+            2 => mantissa ^= rng.u64(0..2),
+            _ => mantissa = number(&[word(rng), word(rng)]) >> rng.u32(0..64) & ((1 << bits) - 1),
+        }
+        let sign = u64::from(rng.bool()) << (32 * words - 1);
+        sign | u64::from(exponent) << bits | mantissa
+    });
+    let all = if rng.bool() { all } else { [all[1], all[0]] };
+    all.into_iter().flat_map(|number| narrow(number, words)).collect()
+}
+
+/// Numbers below 2^31 near multiples of a divisor, and the divisor as parameters have it.
+fn division(rng: &mut Rng, count: usize) -> Vec<u32> {
+    let by = if rng.bool() { rng.u32(1..100) } else { (word(rng) & MOST).max(1) };
+    let near = |rng: &mut Rng| {
+        let multiple = u64::from(word(rng) & MOST) / u64::from(by) * u64::from(by);
+        (multiple + rng.u64(0..2)).saturating_sub(rng.u64(0..2)).min(MOST.into()) as u32
+    };
+    let mut all: Vec<u32> = (0..count).map(|_| near(rng)).collect();
+    all.extend(divisor(by));
+    all
+}
+
+/// A divisor as parameters have it.
+fn divisor(by: u32) -> Vec<u32> {
+    let shift = by.next_power_of_two().ilog2();
+    vec![by, (1u64 << (31 + shift)).div_ceil(by.into()) as u32, shift, 0]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use rayon::prelude::*;
+    use wgmax::operator::kernels;
+    use wgmax::plan::Shader;
+
+    use super::*;
+
+    /// The functions of all texts: of each kernel and element type, one.
+    #[test]
+    fn functions_are_right() {
+        let shaders = kernels().into_iter().flat_map(|kernel| kernel.shaders(256));
+        let mut seen = HashSet::new();
+        let shaders: Vec<Shader> =
+            shaders.filter(|shader| seen.insert((shader.kernel.name(), shader.element))).collect();
+        shaders.into_par_iter().for_each(|shader| {
+            let program = Program::new(&shader.source()).unwrap();
+            check(&program, shader.element).unwrap_or_else(|e| panic!("{}: {e}", shader.label()));
+        });
+    }
+}
