@@ -9,6 +9,7 @@ use super::rows::words;
 use crate::base::threads;
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{Key, KeyOrder, Lane, with_order};
+use crate::tensor::memory;
 use crate::vector::{self, Load, Loop, PARALLEL_FROM, dispatch, merge_rows};
 
 /// A word of the items of all segments: the keys of the maxima or, with `argmax`, those by which
@@ -75,16 +76,21 @@ impl<O: KeyOrder> Rows<'_, O> {
         if copies == 1 {
             return dispatch(SomeRows(self, 0..rows, items));
         }
+        // In huge pages: otherwise most of the time goes to looking up pages.
+        let own = (0..copies).map(|_| memory::zeroed(items.len().div_ceil(2)));
+        let Ok(mut own) = own.collect::<Result<Vec<_>, _>>() else {
+            return dispatch(SomeRows(self, 0..rows, items));
+        };
         let each = rows.div_ceil(copies);
-        let mut own = vec![Vec::new(); copies];
         let parts = own.iter_mut().enumerate().collect();
-        threads::each(parts, |(i, own): (usize, &mut Vec<u32>)| {
-            own.extend_from_slice(items);
+        threads::each(parts, |(i, own): (usize, &mut memory::Words)| {
+            let own = &mut cast_slice_mut(own)[..items.len()];
+            own.copy_from_slice(items);
             dispatch(SomeRows(self, rows.min(i * each)..rows.min((i + 1) * each), own));
         });
         threads::each_chunk(items, threads::CHUNK_LEN, |chunk, items| {
             for own in &own {
-                let own = &own[chunk * threads::CHUNK_LEN..];
+                let own: &[u32] = &cast_slice(own)[chunk * threads::CHUNK_LEN..];
                 items.iter_mut().zip(own).for_each(|(item, &own)| *item = own.max(*item));
             }
         });
