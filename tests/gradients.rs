@@ -56,7 +56,7 @@ fn pools() -> Vec<(MaxPool, Vec<usize>)> {
         (MaxPool::new([7, 7]), vec![3, 5, 7, 7]),
         (MaxPool::new([1, 1]), vec![3, 2, 4, 4]),
         (MaxPool::new([3, 3]), vec![0, 2, 4, 4]),
-        // Windows that share out axes: some, all, more than elements, and none.
+        // Windows that split axes evenly: some, all, more than elements, and none.
         (MaxPool::adaptive([7, 4]), vec![2, 3, 31, 12]),
         (MaxPool::adaptive([4, 5, 2]).layout(Layout::Nxc), vec![2, 9, 3, 5, 3]),
         (MaxPool::adaptive([4, 7]), vec![1, 3, 2, 3]),

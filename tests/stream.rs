@@ -274,9 +274,9 @@ fn each_cut_is_reached() {
             pool(&[4000]).pads([2000], [2000]).indices(Indices::default()).into(),
             &[1, 1, 4100],
         ),
-        ("windows that share out an axis", shared(&[1999]).into(), &[1, 1, 6000]),
-        ("long windows that share out an axis", shared(&[2]).into(), &[1, 1, 6001]),
-        ("long windows that share out a plane", shared(&[3, 2]).into(), &[1, 1, 61, 101]),
+        ("windows that split an axis evenly", shared(&[1999]).into(), &[1, 1, 6000]),
+        ("long windows that split an axis evenly", shared(&[2]).into(), &[1, 1, 6001]),
+        ("long windows that split a plane evenly", shared(&[3, 2]).into(), &[1, 1, 61, 101]),
         ("more windows than elements", shared(&[5000]).into(), &[1, 1, 3001]),
         ("padding", pool(&[2]).dilations([5000]).pads([5000], [5000]).into(), &[1, 1, 3]),
     ];

@@ -80,7 +80,7 @@ Examples:
   wgmax adaptive-max-pool x.npy --output-sizes 7,7 --index-axis 2 --indices i.npy -o y.npy
   wgmax adaptive-max-pool x.npy --output-sizes 7,7 --backward gradient_of_y.npy -o gradient_of_x.npy
 
-Windows share out each axis: window i of O along I elements begins at i * I / O, rounded down, and ends \
+Windows split each axis evenly: window i of O along I elements begins at i * I / O, rounded down, and ends \
 before (i + 1) * I / O, rounded up.";
     const INDICES: &str = <super::max_pool::Operation as operation::Operation>::INDICES;
 

@@ -71,9 +71,9 @@ enum Command {
         after_help = "Example:\n  wgmax min-pool depth.npy --kernel 2,2 --strides 2,2 -o y.npy"
     )]
     MinPool(operation::Arguments<max_pool::Operation>),
-    /// The maximum of windows that share out the axes of a tensor from a file, and its position
+    /// The maximum of windows that evenly split the axes of a tensor from a file, and its position
     AdaptiveMaxPool(operation::Arguments<adaptive_max_pool::Operation>),
-    /// The minimum of windows that share out the axes of a tensor from a file, and its position
+    /// The minimum of windows that evenly split the axes of a tensor from a file, and its position
     #[command(
         after_help = "Example:\n  wgmax adaptive-min-pool depth.npy --output-sizes 7,7 -o y.npy"
     )]
@@ -83,9 +83,9 @@ enum Command {
     /// The minimum of each segment of the rows of a tensor, and its row
     #[command(after_help = "Example:\n  wgmax segment-min features.npy ids.npy -o smallest.npy")]
     SegmentMin(operation::Arguments<segment_max::Operation>),
-    /// The maximum of each element of a tensor and the updates that indices send to it
+    /// The maximum of each element of a tensor and the updates whose indices name it
     ScatterMax(operation::Arguments<scatter_max::Operation>),
-    /// The minimum of each element of a tensor and the updates that indices send to it
+    /// The minimum of each element of a tensor and the updates whose indices name it
     #[command(after_help = "Example:\n  wgmax scatter-min x.npy places.npy updates.npy -o y.npy")]
     ScatterMin(operation::Arguments<scatter_max::Operation>),
     /// Compare two tensors from files, or the results of an operator on two devices, bit for bit

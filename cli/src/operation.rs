@@ -75,7 +75,7 @@ pub struct Arguments<O: Operation> {
 pub struct Delivery {
     #[command(flatten)]
     run: Run,
-    /// File for the result, as FILE:NAME in an archive that keeps its other arrays; printed by default
+    /// File for the result; FILE:NAME keeps the other arrays of an archive. Printed by default
     #[arg(short, long, value_name = "OUT")]
     output: Option<String>,
     #[command(flatten)]

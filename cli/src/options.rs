@@ -62,7 +62,7 @@ pub fn device_name(text: &str) -> Result<String, &'static str> {
 /// How operators are planned. All commands open devices here, so that they respect it.
 #[derive(Args, Clone)]
 pub struct Planning {
-    /// Kind of device that plans are tuned for; the results are the same. By default, that of the
+    /// Kind of device to tune plans for; results do not depend on it. By default, that of the
     /// device
     #[arg(long, value_enum)]
     pub tuning: Option<TuningChoice>,
@@ -156,7 +156,7 @@ impl Run {
 /// How tensors are written.
 #[derive(Args)]
 pub struct Writing {
-    /// Let an output replace an input file, or FILE without :NAME a whole archive of several arrays
+    /// Let an output replace an input file or, without :NAME, a whole archive of several arrays
     #[arg(long)]
     pub force: bool,
 }

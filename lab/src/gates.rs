@@ -119,7 +119,7 @@ fn is_gradient(item: &str) -> bool {
 }
 
 /// Pools, except their gradients.
-/// Windows that share out axes (P15) have no tile: each loads its elements one by one.
+/// Windows that split axes evenly (P15) have no tile: each loads its elements one by one.
 fn is_pool(item: &str) -> bool {
     item.starts_with('P') && !is_gradient(item) && !item.starts_with("P15")
 }

@@ -92,8 +92,8 @@ pub(crate) fn pool<'py>(
     any_windows(op, rank, fields)
 }
 
-/// The arguments of a pooling whose windows share out the axes of data of a shape, and how its indices
-/// count, if it has any. An axis without a number keeps its size.
+/// The arguments of a pooling whose windows split the axes of data of a shape evenly, and how its
+/// indices count, if it has any. An axis without a number keeps its size.
 pub(crate) fn adaptive<'py>(
     extremum: Extremum,
     shape: &[usize],

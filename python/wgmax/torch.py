@@ -231,8 +231,8 @@ def min(
     return _max(input, dim, keepdim, True, device)
 
 
-# Poolings. A window is a list of sizes, strides, pads and dilations; if windows share out the axes, of their
-# numbers only.
+# Poolings. A window is a list of sizes, strides, pads and dilations; if windows split the axes evenly, of
+# their numbers only.
 
 
 def _split(window: list[int]) -> list[list[int]]:

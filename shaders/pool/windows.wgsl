@@ -2,8 +2,8 @@
 // numbered over [outer, windows of each axis, inner]. A line is the results of one place along the
 // outer axis and axes 0 and 1. The same in Rust is src/pool/params.rs.
 //
-// With `shared_out` there are axes that windows share out: these begin after multiples of a stride and a
-// fraction, rounded down, and end where the next one begins, rounded up (src/pool/drift.rs).
+// With `shared_out` there are axes that windows split evenly: these begin after multiples of a stride and
+// a fraction, rounded down, and end where the next one begins, rounded up (src/pool/drift.rs).
 @if(shared_out) import package::common::divide::scaled;
 import generated::{Axis, params};
 

@@ -291,8 +291,8 @@ Operator {
         /// The rank of the input.
         rank: usize,
     },
-    /// Windows cannot share out an axis without elements.
-    #[error("spatial axis {axis} has no elements that windows could share out")]
+    /// Windows cannot split an axis without elements.
+    #[error("spatial axis {axis} has no elements that windows could split")]
     NothingToShareOut {
         /// The spatial axis, from 0.
         axis: usize,

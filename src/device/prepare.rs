@@ -14,8 +14,8 @@ use crate::tuning::Tuning;
 
 impl Device {
     /// Plans and compiles an operator for inputs of these types and shapes. The result can be recorded into the
-    /// caller's command encoders. Recording compiles nothing: this compiles, on all cores, the pipelines for inputs
-    /// and results in separate buffers and those for one buffer that holds both. For other shapes, prepare again:
+    /// caller's command encoders. Recording compiles nothing: all pipelines are compiled here, on all cores, for
+    /// separate buffers and for one buffer that holds inputs and results. For other shapes, prepare again:
     /// the device reuses its pipelines.
     ///
     /// ```no_run
@@ -108,7 +108,7 @@ impl Device {
     /// - SegmentMax with ids: the number counts rows of data, and ids. Ids after them, up to the next size, must
     ///   name no segment, such as `i32::MAX`. Offsets need no sizes: they already say which rows count.
     ///
-    /// The number 0 runs the plan of the smallest size, which writes rows. A number above the
+    /// The number 0 runs the plan of the smallest size, so rows are written. A number above the
     /// largest size counts as the largest. The order of `sizes` does not matter.
     ///
     /// ```no_run

@@ -14,8 +14,8 @@ use crate::tensor::{Outputs, TensorDesc};
 use crate::vector::PARALLEL_FROM;
 use crate::wgsl::params;
 
-/// Sums of the gradients of windows, by the indices of their maxima. `shared_out`: windows share out an
-/// axis.
+/// Sums of the gradients of windows, by the indices of their maxima. `shared_out`: windows split an
+/// axis evenly.
 pub(super) static POOL: Kernel = Kernel::new::<Windows>("pool_gradient", "gradient/pool", run)
     .flags(&["shared_out"])
     .only(|element, _| element.is_float());
@@ -46,7 +46,7 @@ params! {
         pub place: u32,
         pub padding: u32,
         pub axes: [params::Axis; AXES],
-        /// The windows of each element, if windows share out an axis.
+        /// The windows of each element, if windows split an axis evenly.
         pub turned: [params::Axis; AXES],
         /// Divisors of each axis: the stride, the distance of a window's taps, and the pitch of
         /// elements.
@@ -322,7 +322,7 @@ impl Windows {
         self.axes.iter().all(|axis| Axis::from(axis).has_all())
     }
 
-    /// Whether windows share out an axis. Then each has an element.
+    /// Whether windows split an axis evenly. Then each has an element.
     fn shares_out(&self) -> bool {
         self.axes.iter().any(params::Axis::is_shared_out)
     }

@@ -35,7 +35,7 @@ pub enum Operator {
     MaxPool(MaxPool),
     /// The maximum or minimum of rows that belong together.
     SegmentMax(SegmentMax),
-    /// The maximum or minimum of each element of a tensor and the updates that indices send to it.
+    /// The maximum or minimum of each element of a tensor and the updates whose indices name it.
     ScatterMax(ScatterMax),
     /// The gradient of a ReduceMax.
     ReduceMaxBackward(ReduceMaxBackward),

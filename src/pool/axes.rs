@@ -23,7 +23,7 @@ pub(crate) struct Axis {
     pub reach: u64,
     /// Where the first window begins.
     pub start: i64,
-    /// How windows that share out the axis differ from this.
+    /// How windows that split the axis evenly differ from this.
     pub drift: Drift,
 }
 
@@ -102,8 +102,8 @@ impl Axis {
     }
 
     /// The inverse of this axis: its elements are this axis's windows, and its windows this
-    /// axis's elements. Only for axes that windows share out, or whose windows are all beside one
-    /// another.
+    /// axis's elements. Only for axes that windows split evenly, or whose windows are all beside
+    /// one another.
     pub(crate) fn turned(&self) -> Self {
         let Drift { rest, windows, first } = self.drift;
         let (size, windows) = match rest {

@@ -1,7 +1,7 @@
-//! Windows that share out an axis: they are not a stride apart, and not all of one size.
+//! Windows that split an axis evenly: they are not a stride apart, and not all of one size.
 
-/// How windows drift from their strides. If `windows` share out an axis, the distance between two
-/// of them may be a fraction: window i begins at i strides plus i times `rest / windows`, rounded
+/// How windows drift from their strides. If `windows` split an axis evenly, the distance between
+/// two of them may be a fraction: window i begins at i strides plus i times `rest / windows`, rounded
 /// down, and ends where the next one would begin, rounded up. So some windows have one element more
 /// than others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -103,7 +103,7 @@ impl Planner<'_> {
         let shared = |axis: &Axis| !axis.drift.is_none();
         let bounded = |axis: &Axis| (axis.is_even() || shared(axis)) && axis.reach <= 4 * axis.size;
         let row = last.size.saturating_mul(inner).saturating_mul(self.builder.item());
-        // Windows that share out an axis hardly overlap.
+        // Windows that split an axis evenly hardly overlap.
         let few = first.taps <= cpu.few_rows || shared(first);
         let tripled = first.taps > first.stride.saturating_mul(u64::from(first.taps.ilog2() + 2));
         bounded(first)

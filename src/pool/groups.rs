@@ -30,7 +30,7 @@ impl Group {
         self.axes.iter().any(|a| a.taps > a.size.div_ceil(a.dilation) + 1 && a.taps > SPARSE)
     }
 
-    /// Whether windows share out an axis.
+    /// Whether windows split an axis evenly.
     pub(crate) fn shares_out(&self) -> bool {
         self.axes.iter().any(|axis| !axis.drift.is_none())
     }

@@ -38,7 +38,7 @@ pub(crate) static KERNELS: [&Kernel; 4] = [&GATHER, &TILE, &BLOCKS, &PYRAMID];
 /// Maxima of windows at any place. `contiguous`: the results of an output vector are in one line, and so
 /// are their elements, tap by tap. `indices`: also their positions. `from_positions`: the candidates are
 /// positions that an earlier launch found. `to_positions`: the result is positions, for a later launch.
-/// `shared_out`: windows share out an axis.
+/// `shared_out`: windows split an axis evenly.
 static GATHER: Kernel = Kernel::new::<params::GatherParams>("pool_gather", "pool/gather", cpu::run)
     .flags(&["contiguous", "indices", "from_positions", "to_positions", "shared_out"])
     .only(|_, flags| match flags & 2 {
@@ -52,7 +52,7 @@ static TILE: Kernel = Kernel::new::<params::TileParams>("pool_tile", "pool/tile"
     .constants(&[("KEYS", |shader| tile::Tile::keys(shader.element))])
     .flags(&["indices"])
     .reads_views(cpu::reads_in_place);
-/// Maxima of windows along whole blocks of an inner axis. `shared_out`: windows share out an axis.
+/// Maxima of windows along whole blocks of an inner axis. `shared_out`: windows split an axis evenly.
 static BLOCKS: Kernel = Kernel::new::<params::BlockParams>("pool_blocks", "pool/blocks", cpu::run)
     .flags(&["shared_out"])
     .reads_views(cpu::reads_in_place);
@@ -164,7 +164,7 @@ pub struct MaxPool {
     pub empty_window: EmptySet,
     /// How positions are given, if they are a result.
     pub indices: Option<Indices>,
-    /// The windows along each spatial axis, if these share it out ([`MaxPool::adaptive`]). Then there
+    /// How many windows split each spatial axis evenly, if they do ([`MaxPool::adaptive`]). Then there
     /// is neither kernel, strides, dilations, padding nor rounding.
     pub output_sizes: Option<Vec<usize>>,
 }
@@ -189,8 +189,8 @@ impl MaxPool {
         }
     }
 
-    /// AdaptiveMaxPool: `output_sizes` windows share out the elements of each spatial axis. Window i of O
-    /// along an axis of I elements has those from floor(i I / O) to ceil((i + 1) I / O), the latter
+    /// AdaptiveMaxPool: `output_sizes` windows split each spatial axis evenly. Window i of O along an axis
+    /// of I elements has those from floor(i I / O) to ceil((i + 1) I / O), the latter
     /// excluded. So windows overlap if O does not divide I, and none is empty. O may exceed I; if it is
     /// 0, the results are empty. It is an error to set a kernel, strides, dilations, padding or rounding
     /// too. On a GPU each of these windows loads its elements by itself: an element of several windows is
@@ -294,7 +294,7 @@ impl MaxPool {
     /// [`Error::AttributeLength`] for a list that does not have one number for each of them,
     /// [`Error::BadAttribute`] for a window, stride or dilation of 0, or for indices of another type than
     /// `i32` and `i64` or of the last of equal elements, [`Error::WindowTooLarge`] if no window fits the
-    /// padded input, [`Error::NothingToShareOut`] for a spatial axis of size 0 that windows share out,
+    /// padded input, [`Error::NothingToShareOut`] for a spatial axis of size 0 that windows split,
     /// [`Error::AxisOutOfRange`] and [`Error::IndexTooLarge`] for indices, [`Error::ShapeOverflow`].
     pub fn infer<'a>(&self, input: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
         let [input] = one_of_each(self.name(), &input.into_inputs())?;

@@ -27,8 +27,8 @@ params! {
         pub start: i32,
         /// From one element of the axis to the next, in elements of the source.
         pub pitch: u32,
-        /// For windows that share out the axis, else 0: the part of an element beyond a stride
-        /// between two windows, in units of 2^-64. Then the number of the first window, and how
+        /// For windows that split the axis evenly, else 0: the part of an element beyond a
+        /// stride between two windows, in units of 2^-64. Then the number of the first window, and how
         /// many windows the whole axis has.
         pub ratio_low: u32,
         pub ratio_high: u32,
@@ -234,12 +234,12 @@ impl Axis {
         u64::from(self.ratio_high) << 32 | u64::from(self.ratio_low)
     }
 
-    /// The drift of windows that share out the axis.
+    /// The drift of windows that split the axis evenly.
     pub(crate) fn drift(&self) -> Drift {
         Drift::of_ratio(self.ratio(), self.all_windows.into(), self.first_window.into())
     }
 
-    /// Whether windows share out the axis.
+    /// Whether windows split the axis evenly.
     pub(crate) fn is_shared_out(&self) -> bool {
         self.ratio() > 0
     }

@@ -23,8 +23,8 @@ pub(crate) struct Window {
     pub dilation: u64,
     /// Positions before the first element.
     pub pad_begin: u64,
-    /// Elements that all windows have. If windows share out the axis, some may have one more: then
-    /// `kernel` is one more.
+    /// Elements that all windows have. If windows split the axis evenly, some may have one more:
+    /// then `kernel` is one more.
     pub sure: u64,
     pub drift: Drift,
 }
@@ -134,7 +134,7 @@ impl MaxPool {
         (0..spatial).map(window).collect()
     }
 
-    /// The windows that share out axes of these sizes.
+    /// The windows that split axes of these sizes evenly.
     fn sharing_out(&self, outputs: &[usize], sizes: &[usize]) -> Result<Vec<Window>> {
         let outputs = numbers("output_sizes", Some(outputs), sizes.len(), 0)?;
         let Self { kernel, strides, dilations, padding, rounding, .. } = Self::new([]);
@@ -193,7 +193,7 @@ impl MaxPool {
 }
 
 impl Window {
-    /// `output` windows that share out a spatial axis. If all have the same number of elements,
+    /// `output` windows that split a spatial axis evenly. If all have the same number of elements,
     /// they are a stride apart.
     pub(super) fn sharing_out(axis: usize, size: usize, output: u64) -> Result<Self> {
         if size == 0 {

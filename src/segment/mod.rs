@@ -135,7 +135,7 @@ impl SegmentMax {
         Self::new(Segments::Offsets)
     }
 
-    /// The number of segments. Rows whose id is not below it belong to no segment, whether ids are
+    /// The number of segments. Rows with ids at or above it belong to no segment, whether ids are
     /// sorted or not: the operator drops them without an error, as OpenVINO does.
     /// [`SegmentMax::status`] counts these rows, and [`SegmentMax::check_range`] refuses such ids.
     ///
@@ -176,8 +176,8 @@ impl SegmentMax {
     /// Adds a last result, two `u32`.
     ///
     /// The first reports what is wrong with the ids or offsets: 0, or the sum of
-    /// [`SegmentMax::UNSORTED`], [`SegmentMax::NEGATIVE`] and [`SegmentMax::TOO_LARGE`]. It is
-    /// always 0 for ids in any order. The second is the number of dropped rows: rows whose ids are
+    /// [`SegmentMax::UNSORTED`], [`SegmentMax::NEGATIVE`] and [`SegmentMax::TOO_LARGE`]. For
+    /// ids in any order it is always 0. The second is the number of dropped rows: rows whose ids are
     /// out of range, or that are outside all offsets.
     ///
     /// [`Run`](crate::Run) checks ids on the host before anything runs. Ids on a device are not

@@ -1,4 +1,4 @@
-//! ScatterMax and ScatterMin: data, and the updates that indices send to its elements.
+//! ScatterMax and ScatterMin: data, and updates whose indices name its elements.
 
 use super::Ids;
 use crate::base::error::{Error, Result};
@@ -20,12 +20,12 @@ pub enum ScatterBy {
     Axis(i64),
     /// The last axis of the indices has vectors: places along the first axes of the data. A vector
     /// names an element or, if it is shorter than the data's rank, a part of the data. The shape of
-    /// the updates is that of the indices without the last axis, followed by that of a part. If this
-    /// is rank 0, the updates are one element of any shape. This is ONNX's ScatterND.
+    /// the updates is that of the indices without the last axis, followed by that of a part. If that
+    /// has rank 0, any shape of one element will do. This is ONNX's ScatterND.
     Vectors,
 }
 
-/// The maximum of each element of a tensor and the updates that indices send to it, or the minimum:
+/// The maximum of each element of a tensor and the updates whose indices name it, or the minimum:
 /// see [`extremum`](Self::extremum). All element types.
 ///
 /// The inputs are the data, the indices, of an integer type (`i8` to `u64`), and the updates, of the

@@ -47,7 +47,7 @@ const INDEX: Reached = &["pool_gather indices"];
 /// Positions by two launches, and by more.
 const TWO: Reached = &["pool_gather indices to_positions", "pool_gather indices from_positions"];
 const MORE: Reached = &["pool_gather indices from_positions to_positions"];
-/// Windows that share out axes.
+/// Windows that split axes evenly.
 const SHARED: Reached = &["pool_gather shared_out"];
 const SHARED_BLOCKS: Reached = &["pool_blocks shared_out"];
 const SHARED_INDEX: Reached = &["pool_gather indices shared_out"];
@@ -145,8 +145,8 @@ fn traps() -> Vec<Trap> {
         // Large windows that lie apart, and one window over all.
         reach(GATHER, GATHER, INDEX).ncx(&[1, 2, 4000], [&[400], &[400], &[1], &[0], &[0]]),
         reach(ROWS, ROWS, TWO).ncx(&[3, 5, 7, 7], [&[7, 7], &[1, 1], &[1, 1], &[0, 0], &[0, 0]]),
-        // Windows that share out axes: single elements and blocks of several axes, long windows made of
-        // shorter ones, more windows than elements, and more windows than 16 bits count.
+        // Windows that split axes evenly: single elements and blocks of several axes, long windows made
+        // of shorter ones, more windows than elements, and more windows than 16 bits count.
         reach(SHARED, SHARED, SHARED_TWO).adaptive(&[2, 3, 31, 31], &[7, 7]),
         reach(SHARED, SHARED, ANY).adaptive(&[1, 2, 5, 9, 4], &[3, 4, 3]),
         reach(SHARED, SHARED, SHARED_INDEX).adaptive(&[1, 3, 6, 5], &[4, 7]),

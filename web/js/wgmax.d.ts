@@ -143,7 +143,7 @@ interface Windows {
     rounding?: 'floor' | 'ceil' | 'ceilTorch';
 }
 
-/** AdaptiveMaxPool: windows that share out an axis. */
+/** AdaptiveMaxPool: windows that split an axis evenly. */
 interface AdaptiveWindows {
     /** The number of windows along each spatial axis. */
     outputSizes: number | bigint | Integers;
@@ -291,7 +291,7 @@ export class Device {
      */
     segmentMax<T extends ElementType>(input: Tensor<T>, ids: Tensor | ArrayBufferView | Iterable<number>, attributes?: SegmentMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
     /**
-     * The maximum of each element of the data and the updates that indices, of an integer type, send to it; a
+     * The maximum of each element of the data and the updates whose indices, of an integer type, name it; a
      * negative index counts from the back. Indices are checked on the device, and the promise waits for that.
      */
     scatterMax<T extends ElementType>(data: Tensor<T>, indices: Tensor, updates: Tensor<T>, attributes?: ScatterMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;

@@ -325,7 +325,7 @@ export class Device extends Held {
     }
 
     /**
-     * The maximum of each element of the data and the updates that indices send to it. Indices are checked on
+     * The maximum of each element of the data and the updates whose indices name it. Indices are checked on
      * the device, unless the page asks for the `status`.
      */
     async scatterMax(data, indices, updates, attributes) {

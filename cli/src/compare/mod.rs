@@ -39,7 +39,7 @@ Examples:
   wgmax compare reduce-max x.npy --axes 0 --between cpu,gpu
   wgmax compare max-pool x.npy --kernel 3,3 --indices --between 0,1
 
-In the picture of --heatmap the last two axes run down and across; of [.., H, W, C] with up to four \
+In the picture of --heatmap the last two axes run down and across; for [.., H, W, C] with up to four \
 channels, H and W do. Each position along the other axes is a panel. Equal elements are white. Different \
 elements are orange to dark red, by their distance, and violet if one is NaN; a line below the picture \
 has the scale. If a pixel stands for several elements, it shows the largest distance.")]
@@ -87,10 +87,10 @@ enum Choice {
     /// The minimum of windows of a tensor from a file, and its position
     #[command(after_help = "Example:\n  wgmax compare min-pool x.npy --kernel 3,3")]
     MinPool(MaxPool),
-    /// The maximum of windows that share out the axes of a tensor from a file, and its position
+    /// The maximum of windows that evenly split the axes of a tensor from a file, and its position
     #[command(after_help = "Example:\n  wgmax compare adaptive-max-pool x.npy --output-sizes 7,7")]
     AdaptiveMaxPool(AdaptiveMaxPool),
-    /// The minimum of windows that share out the axes of a tensor from a file, and its position
+    /// The minimum of windows that evenly split the axes of a tensor from a file, and its position
     #[command(after_help = "Example:\n  wgmax compare adaptive-min-pool x.npy --output-sizes 7,7")]
     AdaptiveMinPool(AdaptiveMaxPool),
     /// The maximum of each segment of the rows of a tensor from a file
@@ -99,10 +99,10 @@ enum Choice {
     /// The minimum of each segment of the rows of a tensor from a file
     #[command(after_help = "Example:\n  wgmax compare segment-min x.npy ids.npy")]
     SegmentMin(SegmentMax),
-    /// The maximum of each element of a tensor and the updates that indices send to it
+    /// The maximum of each element of a tensor and the updates whose indices name it
     #[command(after_help = "Example:\n  wgmax compare scatter-max x.npy places.npy updates.npy")]
     ScatterMax(ScatterMax),
-    /// The minimum of each element of a tensor and the updates that indices send to it
+    /// The minimum of each element of a tensor and the updates whose indices name it
     #[command(after_help = "Example:\n  wgmax compare scatter-min x.npy places.npy updates.npy")]
     ScatterMin(ScatterMax),
 }

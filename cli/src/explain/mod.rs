@@ -51,14 +51,14 @@ Example:
     /// The launches of the minimum of windows
     #[command(after_help = "Example:\n  wgmax explain min-pool 16x64x112x112 --kernel 3,3")]
     MinPool(MaxPool),
-    /// The launches of the maximum of windows that share out axes
+    /// The launches of the maximum of windows that split axes evenly
     #[command(after_help = format!("\
 Example:
   wgmax explain adaptive-max-pool 32x512x31x31 --output-sizes 7,7 --indices
 
 {LIMITS}"))]
     AdaptiveMaxPool(AdaptiveMaxPool),
-    /// The launches of the minimum of windows that share out axes
+    /// The launches of the minimum of windows that split axes evenly
     #[command(
         after_help = "Example:\n  wgmax explain adaptive-min-pool 32x512x31x31 --output-sizes 7,7"
     )]
@@ -74,14 +74,14 @@ offset more than segments. {LIMITS}"))]
     /// The launches of the minimum of each segment of rows
     #[command(after_help = "Example:\n  wgmax explain segment-min 1000000x64 --num-segments 5000")]
     SegmentMin(SegmentMax),
-    /// The launches of the maximum of each element and the updates that indices send to it
+    /// The launches of the maximum of each element and the updates whose indices name it
     #[command(after_help = format!("\
 Example:
   wgmax explain scatter-max 1048576 --places 16777216
 
 {LIMITS}"))]
     ScatterMax(ScatterMax),
-    /// The launches of the minimum of each element and the updates that indices send to it
+    /// The launches of the minimum of each element and the updates whose indices name it
     #[command(
         after_help = "Example:\n  wgmax explain scatter-min 1000x64 --vectors --places 5000x1"
     )]

@@ -23,7 +23,7 @@ fn of_pools() {
         assert_eq!(run("max-pool"), "f32[1, 1, 5]\n   0.0 0.75  4.0  0.0  8.0\n");
         assert_eq!(run("min-pool"), "f32[1, 1, 5]\n   0.5 0.25  0.0 12.0  0.0\n");
     }
-    // Windows that share out an axis: of 1, 3, 3 and of 3, 0, 2.
+    // Windows that split an axis evenly: of 1, 3, 3 and of 3, 0, 2.
     write(&g, &[1, 1, 2], &[0.5f32, 4.0]);
     for device in devices() {
         let run = |command: &str, more: &[&str]| {

@@ -158,7 +158,7 @@ fn each<L: Lane>(
     }
 }
 
-/// Every window by itself, for windows that share out the axis: they hardly overlap.
+/// Every window by itself, for windows that split the axis evenly: they hardly overlap.
 #[inline(always)]
 fn each_of_its_own<L: Lane>(
     block: &Block<'_>,

@@ -65,8 +65,8 @@ pub(super) fn run<L: Load, O: Output<Lane = L::Lane>>(
     let windows = axis.outputs as usize;
     let keys = BLOCK / size_of::<L::Lane>();
 
-    // So few elements of the inner axis that a block has several windows. Windows that share out
-    // the axis may differ in size; the largest counts.
+    // So few elements of the inner axis that a block has several windows. Windows that split the
+    // axis evenly may differ in size; the largest counts.
     let shared = usize::from(axis.is_shared_out());
     let (reach, stride) = (axis.reach as usize + shared, axis.stride as usize + shared);
     let tile = (keys / (4 * (reach + 1))).max(TILE / size_of::<L::Lane>()).min(inner);
@@ -196,8 +196,8 @@ impl<L: Load, O: Output<Lane = L::Lane>> Making<'_, L, O> {
         let Self { pool, work: Work { runs, keys, next }, block, out } = self;
         // An even number, for pairs.
         let pitch = (block.strip.span * tile.len()).next_multiple_of(2);
-        // Windows that share out an axis may be more than its places; vectors may reach beyond the
-        // end.
+        // Windows that split an axis evenly may be more than its places; vectors may reach beyond
+        // the end.
         let line = pitch.max(block.strip.windows * tile.len());
         let needed = block.shape.rows() * line + 2 * vector::<L::Lane>();
         if keys.len() < needed {

@@ -85,8 +85,8 @@ fn is_usable(operator: &Operator, data: &TensorDesc) -> bool {
     }
 }
 
-/// A pooling, whose windows may share out axes, and an input shape. The windows usually, but not always,
-/// fit the shape.
+/// A pooling, whose windows may split axes evenly, and an input shape. The windows usually, but not
+/// always, fit the shape.
 fn pooling(
     random: &mut Random,
     t: ElementType,
@@ -197,7 +197,7 @@ fn apart(random: &mut Random, t: ElementType, budget: u64) -> (MaxPool, Vec<usiz
     (op, [&[1, planes], &sizes[..]].concat())
 }
 
-/// Windows that share out axes of these sizes: one, as many as elements, half of that, more, and others.
+/// Windows that split axes of these sizes evenly: one, as many as elements, half of that, more, and others.
 fn sharing_out(random: &mut Random, sizes: &[usize]) -> MaxPool {
     let none = random.once_in(40);
     let mut outputs = |&size: &usize| match random.below(10) {

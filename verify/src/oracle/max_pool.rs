@@ -15,7 +15,7 @@ pub(crate) struct Axis {
     pub dilation: i128,
     pub begin: i128,
     end: i128,
-    /// How many windows share out the axis, if any.
+    /// How many windows split the axis evenly, if any.
     pub outputs: Option<i128>,
 }
 
