@@ -8,9 +8,11 @@ use std::thread::Thread;
 
 use crate::common::program::program;
 use crate::common::{Random, tensor};
-use wgmax::operator::{ArgMax, MaxPool, Operator, ReduceMax, SegmentMax};
+use wgmax::operator::{ArgMax, Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::plan::Plan;
-use wgmax::{Chain, Comparison, Device, DeviceBackend, DeviceOptions, DeviceTensor, ElementType};
+use wgmax::{
+    Chain, Comparison, Device, DeviceBackend, DeviceOptions, DeviceTensor, Element, ElementType,
+};
 use wgmax::{Error, Outputs, PrepareChain, Prepared, Probe, Run, RunOptions, Scratch, Tensor};
 use wgmax::{TensorView, Tuning, View, dialect};
 
@@ -40,6 +42,45 @@ fn case(random: &mut Random) -> (Operator, Vec<Tensor>) {
             (SegmentMax::sorted().num_segments(50).into(), vec![make(&[n, 9]), ids])
         }
     }
+}
+
+/// Short rows in any order: threads have maxima of their own, which are joined. A plain loop finds the same.
+#[test]
+fn threads_join_the_maxima_of_segments() {
+    fn check<T: Element + Ord + Default>(values: &[T]) {
+        for (segments, inner) in [(1, 1), (700, 1), (300, 3), (values.len(), 1)] {
+            let rows = values.len() / inner;
+            // The rows of a negative id belong to no segment.
+            let id = |row: usize| (row * 7919 % (segments.min(751) + 1)) as i32 - 1;
+            let ids: Vec<i32> = (0..rows).map(id).collect();
+            let mut expected = vec![(T::default(), -1); segments * inner];
+            for (i, &value) in values[..rows * inner].iter().enumerate() {
+                let Ok(segment) = usize::try_from(ids[i / inner]) else { continue };
+                let found = &mut expected[segment * inner + i % inner];
+                if found.1 < 0 || value > found.0 {
+                    *found = (value, (i / inner) as i64);
+                }
+            }
+            let data = Tensor::from_slice([rows, inner], &values[..rows * inner]).unwrap();
+            let ids = Tensor::from_slice([ids.len()], &ids).unwrap();
+            let max = SegmentMax::unsorted().num_segments(segments);
+            let argmax = max.clone().indices(Indices::new(ElementType::I64));
+            let maxima = max.run(&Device::cpu(), [&data, &ids]).unwrap();
+            let found = argmax.run(&Device::cpu(), [&data, &ids]).unwrap();
+            assert!(maxima[0].bytes() == found[0].bytes());
+            let rows = found[1].as_slice::<i64>().unwrap().iter().copied();
+            let found = found[0].as_slice::<T>().unwrap().iter().copied().zip(rows);
+            // Of empty segments the value is another attribute's.
+            let found = found.map(|(value, row)| (if row < 0 { T::default() } else { value }, row));
+            assert!(found.eq(expected), "{segments}");
+        }
+    }
+    // From 65,536 rows on there are several threads.
+    let values = (0..100_000u32).map(|i| i.wrapping_mul(2_654_435_761) >> 7);
+    check(&values.clone().map(|x| x as u8).collect::<Vec<_>>());
+    check(&values.clone().map(|x| x as i32 - (1 << 24)).collect::<Vec<_>>());
+    let wide = values.map(|x| i64::from(x % 9) << 33 | i64::from(x % 1001));
+    check(&wide.collect::<Vec<_>>());
 }
 
 /// Each thread runs operators on tensors of its own, and records others into encoders of its own.

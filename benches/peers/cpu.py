@@ -242,13 +242,14 @@ def torch_peer():
         if data[0].ndim == 2:
             ids = ids[:, None].expand(-1, data[0].shape[1])
         if "elements" in item["attrs"]:
-            base = torch.from_numpy(copies[0][0])
+            bases = [torch.from_numpy(copy[0]) for copy in copies]
         else:
-            base = torch.full((item["attrs"]["num_segments"], *data[0].shape[1:]), float("-inf"))
+            shape = (item["attrs"]["num_segments"], *data[0].shape[1:])
+            bases = [torch.full(shape, float("-inf"))] * len(copies)
         last = [None]
 
         def run(copy):
-            last[0] = base.scatter_reduce(0, ids, data[copy], "amax", include_self=True)
+            last[0] = bases[copy].scatter_reduce(0, ids, data[copy], "amax", include_self=True)
 
         return run, lambda: last[0].numpy()
 

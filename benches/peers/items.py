@@ -22,7 +22,7 @@ def size(item):
 
 
 def inputs(lab, item):
-    """The data, and the ids of SegmentMax or the gradient of the maxima, as `wgmax bench` has them."""
+    """The data, and the ids of SegmentMax, the indices and updates of a scatter, or the gradient of the maxima, as `wgmax bench` has them."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([lab, "inputs", item["name"], folder], check=True)
         return [np.load(file) for file in sorted(pathlib.Path(folder).iterdir())]

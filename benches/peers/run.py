@@ -171,8 +171,8 @@ def main():
             lines.append(line(item, "cpu", ours, found))
             rows += [figure.row(item, "cpu") for figure in [ours, *found]]
             say(*lines[-1])
-        # No program on the GPU has gradients.
-        if given.gpu and not item.get("gradient"):
+        # No program on the GPU has gradients or scatters.
+        if given.gpu and not item.get("gradient") and "elements" not in item["attrs"]:
             ours, count = wgmax(given.wgmax, item, given.gpu, given.seconds, answer)
             found = [gpu_peer(who, program, item, data, count, given.seconds, answer)
                      for who, program in programs.items()]

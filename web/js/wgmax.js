@@ -164,9 +164,9 @@ function spread(attributes, rank) {
 
 /** Attributes, with what becomes of ids and indices that are too large. */
 function outOfRangeOf(attributes) {
-    const all = { outOfRange: 'error', ...attributes };
-    if (['error', 'drop'].includes(all.outOfRange)) return all;
-    throw new WgmaxError('BadAttribute', `attribute outOfRange must be "error" or "drop", but is ${String(all.outOfRange)}`);
+    const { outOfRange = 'error', ...others } = attributes ?? {};
+    if (['error', 'drop'].includes(outOfRange)) return { outOfRange, ...others };
+    throw new WgmaxError('BadAttribute', `attribute outOfRange must be "error" or "drop", but is ${String(outOfRange)}`);
 }
 
 const same = (attributes) => attributes;
@@ -335,12 +335,14 @@ export class Device extends Held {
         const results = await this.#run(operator, [data, indices, updates]);
         const [values, ...more] = results;
         const status = asks || others.status ? more.pop() : undefined;
-        if (asks) {
-            const [, wrong] = await status.data().finally(() => status.destroy());
-            if (wrong) {
-                [values, ...more].forEach((result) => result.destroy());
-                throw new WgmaxError('IndexOutOfRange', `${wrong} of the indices name no element of the data; outOfRange: 'drop' leaves their updates out`);
-            }
+        try {
+            const wrong = asks && (await status.data())[1];
+            if (wrong) throw new WgmaxError('IndexOutOfRange', `${wrong} of the indices name no element of the data; outOfRange: 'drop' leaves their updates out`);
+        } catch (error) {
+            [values, ...more].forEach((result) => result.destroy());
+            throw error;
+        } finally {
+            if (asks) status.destroy();
         }
         return { values, status: asks ? undefined : status, indices: more[0] };
     }
@@ -349,10 +351,15 @@ export class Device extends Held {
         return this.scatterMax(data, indices, updates, minimum(attributes));
     }
 
-    /** WebNN's operators, with its names and options. */
+    /** WebNN's operators, with its names, arguments and options. A label names nothing here. */
     get webnn() {
-        const call = (operator) => async (input, attributes) => (await this.node({ dialect: 'webnn', operator, attributes }, [input]))[0];
-        return Object.fromEntries(['reduceMax', 'reduceMin', 'argMax', 'argMin', 'maxPool2d'].map((name) => [name, call(name)]));
+        const call = async (operator, input, { label, ...options }) => {
+            const attributes = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+            return (await this.node({ dialect: 'webnn', operator, attributes }, [input]))[0];
+        };
+        const plain = ['reduceMax', 'reduceMin', 'maxPool2d'].map((name) => [name, (input, options = {}) => call(name, input, options)]);
+        const along = ['argMax', 'argMin'].map((name) => [name, (input, axis, options = {}) => call(name, input, { ...options, axis })]);
+        return Object.fromEntries([...plain, ...along]);
     }
 
     /**
@@ -542,11 +549,11 @@ export class Device extends Held {
 }
 
 /** What the library calls attributes of this API. */
-const WORDS = { pads_begin: 'padding', pads_end: 'padding', num_segments: 'numSegments', segment_ids: 'ids' };
+const WORDS = { pads_begin: 'padding', pads_end: 'padding', num_segments: 'numSegments', segment_ids: 'ids', output_sizes: 'outputSizes' };
 
 /** Throws an error in the words of this API. */
 function inWords(error) {
-    error.message = error.message.replace(/\b(pads_begin|pads_end|num_segments|segment_ids)\b/g, (word) => WORDS[word]);
+    error.message = error.message.replace(/\b(pads_begin|pads_end|num_segments|segment_ids|output_sizes)\b/g, (word) => WORDS[word]);
     throw error;
 }
 
