@@ -41,10 +41,7 @@ fn run(shader: &Shader, call: Call<'_, '_>) {
         let item_words = p.item_words as usize;
         let items = &mut items[p.result_base as usize * item_words..];
         let items = &mut items[..p.segments as usize * p.inner as usize * item_words];
-        match p.inner as usize * size_of_val(rows.source) / rows.source.len().max(1) {
-            ..SORTED_FROM => rows.scatter_each(items),
-            _ => rows.scatter_sorted(items),
-        }
+        rows.scatter(items);
     });
 }
 
@@ -66,6 +63,13 @@ struct Share<'a> {
 }
 
 impl<O: KeyOrder> Rows<'_, O> {
+    fn scatter(&self, items: &mut [u32]) {
+        match self.p.inner as usize * size_of::<O::Key>() {
+            ..SORTED_FROM => self.scatter_each(items),
+            _ => self.scatter_sorted(items),
+        }
+    }
+
     /// Goes through the rows in their order. Each thread has items of its own, which are joined.
     fn scatter_each(&self, items: &mut [u32]) {
         let (rows, p) = (self.p.rows as usize, self.p);
@@ -74,30 +78,28 @@ impl<O: KeyOrder> Rows<'_, O> {
             ..PARALLEL_FROM => 1,
             _ => rows / (2 * p.segments as usize).max(1),
         };
-        let copies = threads::count().min(most).max(1);
-        // In huge pages: otherwise most of the time goes to looking up pages.
-        let own = (0..copies).map(|_| memory::zeroed(items.len().div_ceil(2)));
-        let own = if copies == 1 { None } else { own.collect::<Result<Vec<_>, _>>().ok() };
-        let Some(mut own) = own else {
-            for first in (0..rows).step_by(BATCH) {
-                let batch = first..rows.min(first + BATCH);
-                threads::each(vec![&mut *items], |items| {
-                    dispatch(SomeRows(self, batch.clone(), items))
-                });
+        let mut own: Vec<memory::Words> = match threads::count().min(most) {
+            0 | 1 => Vec::new(),
+            // In huge pages: otherwise most of the time goes to looking up pages.
+            copies => {
+                let own = (0..copies).map(|_| memory::zeroed(items.len().div_ceil(2)));
+                own.collect::<Result<_, _>>().unwrap_or_default()
             }
-            return;
         };
-        for own in &mut own {
-            cast_slice_mut(own)[..items.len()].copy_from_slice(items);
+        let mut all: Vec<&mut [u32]> =
+            own.iter_mut().map(|own| &mut cast_slice_mut(own)[..items.len()]).collect();
+        let first: &[u32] = items;
+        threads::each(all.iter_mut().collect(), |own| own.copy_from_slice(first));
+        if all.is_empty() {
+            all.push(&mut *items);
         }
-        for first in (0..rows).step_by(copies * BATCH) {
-            let batch = first..rows.min(first + copies * BATCH);
-            let each = batch.len().div_ceil(copies);
+        let step = all.len() * BATCH;
+        for first in (0..rows).step_by(step) {
+            let batch = first..rows.min(first + step);
+            let each = batch.len().div_ceil(all.len());
             let share = |i| batch.end.min(first + i * each);
-            let parts = own.iter_mut().enumerate().collect();
-            threads::each(parts, |(i, own): (usize, &mut memory::Words)| {
-                let own = &mut cast_slice_mut(own)[..items.len()];
-                dispatch(SomeRows(self, share(i)..share(i + 1), own));
+            threads::each(all.iter_mut().enumerate().collect(), |(i, items)| {
+                dispatch(SomeRows(self, share(i)..share(i + 1), items));
             });
         }
         threads::each_chunk(items, threads::CHUNK_LEN, |chunk, items| {
