@@ -1,6 +1,7 @@
 //! What only the other packages of this project use. Any version may change it: those packages
 //! depend on exactly this one.
 
+pub use crate::plan::divisor;
 pub use crate::tensor::compare::{each_difference, element_texts};
 pub use crate::tensor::memory::{collected, push, repeated, reserved};
 pub use crate::tensor::zeroed;

@@ -5,6 +5,7 @@
 use anyhow::{Result, ensure};
 use fastrand::Rng;
 use wgmax::ElementType;
+use wgmax::internals::divisor;
 
 use crate::keys::{self, Ranking};
 use crate::machine::{Program, Summing, summed};
@@ -123,7 +124,7 @@ fn numbering(program: &Program, rng: &mut Rng) -> Result<()> {
         ("offset_high", high),
         ("modulus_low", modulus_low),
         ("modulus_high", modulus_high),
-        ("by_modulus", divisor(modulus.clamp(1, MOST.into()) as u32)),
+        ("by_modulus", divisor(modulus.max(1)).to_vec()),
         ("index_words", vec![2]),
         // In row-major order it does not count.
         ("plane_pitch", vec![7]),
@@ -286,14 +287,8 @@ fn division(rng: &mut Rng, count: usize) -> Vec<u32> {
         (multiple + rng.u64(0..2)).saturating_sub(rng.u64(0..2)).min(MOST.into()) as u32
     };
     let mut all: Vec<u32> = (0..count).map(|_| near(rng)).collect();
-    all.extend(divisor(by));
+    all.extend(divisor(by.into()));
     all
-}
-
-/// A divisor as parameters have it.
-fn divisor(by: u32) -> Vec<u32> {
-    let shift = by.next_power_of_two().ilog2();
-    vec![by, (1u64 << (31 + shift)).div_ceil(by.into()) as u32, shift, 0]
 }
 
 #[cfg(test)]

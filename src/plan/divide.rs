@@ -2,7 +2,7 @@
 
 /// How a shader divides numbers below 2^31 by a divisor other than 0: the divisor, a multiplier and
 /// a shift.
-pub(crate) fn divisor(by: u64) -> [u32; 4] {
+pub fn divisor(by: u64) -> [u32; 4] {
     if by >= 1 << 31 {
         // Above every number: the quotient is 0, and the remainder is the number.
         return [1 << 31, 0, 0, 0];

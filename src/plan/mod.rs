@@ -15,7 +15,9 @@ mod view;
 
 pub(crate) use builder::{Builder, LaunchDesc, Region, Target, gcd};
 pub(crate) use compose::{Feed, Step};
-pub(crate) use divide::{Axis, divisor};
+pub(crate) use divide::Axis;
+#[doc(hidden)]
+pub use divide::divisor;
 #[cfg(feature = "cpu")]
 use kernel::Views;
 pub(crate) use kernel::{Attributes, Call, Flags, Specialization, first_params};

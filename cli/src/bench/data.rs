@@ -25,14 +25,15 @@ pub fn inputs(item: &Item) -> anyhow::Result<Vec<Tensor>> {
     }
     if let Some((segments, sizes)) = item.segments() {
         let mut ids = ids(item.shape[0], segments, sizes);
-        if let Some(elements) = item.scattered() {
+        if item.scattered().is_some() {
             Rng::with_seed(IDS_SEED).shuffle(&mut ids);
-            inputs.insert(0, data(item.element_type()?, &[elements], GRADIENT_SEED)?);
         }
         inputs.push(Tensor::from_slice([ids.len()], &ids)?);
     }
-    if item.scattered().is_some() {
-        inputs.swap(1, 2);
+    if let Some(elements) = item.scattered() {
+        // The updates are last.
+        inputs.reverse();
+        inputs.insert(0, data(item.element_type()?, &[elements], GRADIENT_SEED)?);
     }
     Ok(inputs)
 }

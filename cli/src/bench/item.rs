@@ -214,8 +214,9 @@ impl Item {
             inputs.push(TensorDesc::new(ElementType::I32, [self.shape[0]])?);
         }
         if let Some(elements) = self.scattered() {
+            // The updates are last.
+            inputs.reverse();
             inputs.insert(0, TensorDesc::new(self.element_type()?, [elements])?);
-            inputs.swap(1, 2);
         }
         Ok(inputs)
     }
