@@ -11,7 +11,7 @@ use wgmax_verify::{Kind, PlanOverrides, oracle};
 #[test]
 fn random_segments_agree_three_ways() {
     let Some(device) = gpu() else { return };
-    check_random(Some(&device), rounds(400), Kind::SegmentMax, 8000);
+    check_random(Some(&device), rounds(200), Kind::SegmentMax, 8000);
 }
 
 /// The same on the CPU alone, for runs without a GPU.
