@@ -33,12 +33,10 @@ def model_of(case):
     return onnx.load(f"{case.model_dir}/model.onnx") if case.model_dir else case.model
 
 
-# ONNX has 1,700 tests, nearly all of other operators.
+# ONNX's tests, nearly all of which are of other operators.
+CASES = {kind: load_model_tests(kind=kind) for kind in ("node", "simple", "pytorch-converted", "pytorch-operator")}
 COMPATIBLE = {
-    case.name
-    for kind in ("node", "simple", "pytorch-converted", "pytorch-operator")
-    for case in load_model_tests(kind=kind)
-    if WgmaxBackend.is_compatible(model_of(case))
+    case.name for cases in CASES.values() for case in cases if WgmaxBackend.is_compatible(model_of(case))
 }
 
 
@@ -66,10 +64,12 @@ def is_own(test):
 
 def test_all_of_the_operators_are_run():
     """None is left out: each test of an operator is of a model that the backend takes."""
-    own = [case for case in load_model_tests(kind="node") if is_own(case.name)]
+    own = [case for case in CASES["node"] if is_own(case.name)]
     assert len(own) > 70
     assert {node.op_type for case in own for node in model_of(case).graph.node} == OPERATORS
     assert {case.name for case in own} <= COMPATIBLE
+    collected = globals()["CpuOnnxBackendNodeModelTest"]
+    assert all(hasattr(collected, f"{case.name}_cpu") for case in own)
 
 
 def test_all_else_is_unsupported():
