@@ -74,6 +74,12 @@ const GATES: &[Gate] = &[
         AtMost(1.6),
     ),
     gate("long windows request each byte a few times", is_pool, |row| row.requested, AtMost(3.0)),
+    gate(
+        "neighbouring updates in any order share what they request",
+        |item| item.starts_with('U'),
+        |row| row.requested,
+        AtMost(11.0),
+    ),
     gate("reductions move each byte once", is_reduction, |row| row.traffic, AtMost(1.05)),
     gate("pools with small windows move each byte once", is_small, |row| row.traffic, AtMost(1.15)),
     gate(

@@ -702,7 +702,9 @@ mod tests {
     /// Unordered segments compare what the launches before found: what else is compared or stored is seen.
     #[test]
     fn wrong_scatters_are_refused() {
-        let ids = Tensor::from_slice([6], &[1i32, 0, 1, 1, 0, 1]).unwrap();
+        // Ten invocations alternate: each has rows of these ids.
+        let ids: Vec<i32> = [1, 0, 1, 1, 0, 1].into_iter().flat_map(|id| [id; 10]).collect();
+        let ids = Tensor::from_slice([60], &ids).unwrap();
         for (t, has_indices, find, replace) in [
             (ElementType::F32, true, "", ""),
             (ElementType::F32, true, "atomicLoad(&items[item]) == key", "true"),
@@ -761,7 +763,7 @@ mod tests {
             (ElementType::F64, true, "item + 1u]) == key.x", "item + 1u]) > key.x"),
             (ElementType::F64, true, "return high & (", "return true & ("),
         ] {
-            let data = Tensor::from_bytes(t, [6, 3], &vec![1; 18 * t.size()]).unwrap();
+            let data = Tensor::from_bytes(t, [60, 3], &vec![1; 180 * t.size()]).unwrap();
             let mut op = SegmentMax::unsorted().num_segments(2);
             if has_indices {
                 op = op.indices(Indices::new(ElementType::I64));

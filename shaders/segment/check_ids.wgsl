@@ -70,11 +70,11 @@ fn rows_dropped(id: u32, i: u32) -> u32 {
 
 @compute @workgroup_size(WORKGROUP)
 fn main(at: Invocation) {
-    let begin = invocation_number(at) * params.chunk;
-    let end = min(begin + params.chunk, params.count);
+    let number = invocation_number(at);
+    let count = select(0u, params.count, number < params.step);
     var found = 0u;
     var dropped = 0u;
-    for (var i = begin; i < end; i++) {
+    for (var i = number; i < count; i += params.step) {
         let id = params.base + i;
         if params.form != ANY_ORDER {
             found |= findings(id, i);

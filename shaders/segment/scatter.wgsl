@@ -1,6 +1,6 @@
 // The maxima of segments of rows in any order. An invocation goes through a chunk of rows, and
-// takes the maximum of neighbours with one id; then the items, which all invocations share, take
-// the maximum.
+// takes the maximum of successive ones with one id; then the items, which all invocations share, take
+// the maximum. The rows of `width` chunks alternate, so that neighbours load neighbouring rows.
 //
 // Each launch finds one word of the items: the maxima of a word of the keys, among the rows that
 // have the maxima of the words before it. The last word is a mark, made with the first word, or
@@ -88,12 +88,13 @@ fn main(at: Invocation) {
         return;
     }
     let column = number - chunk * params.columns;
-    let begin = chunk * params.chunk;
-    let end = min(begin + params.chunk, params.rows);
+    let first = quotient(chunk, params.by_width) * params.width;
+    let begin = first * params.chunk + chunk - first;
+    let end = min((first + params.width) * params.chunk, params.rows);
 
     var best = 0u;
-    var current = row_segment(begin);
-    for (var row = begin; row < end; row++) {
+    var current = NO_SEGMENT;
+    for (var row = begin; row < end; row += params.width) {
         let next = row_segment(row);
         if next != current {
             if current != NO_SEGMENT {

@@ -17,8 +17,8 @@ params! {
     pub(super) struct Params {
         /// Ids.
         pub count: u32,
-        /// Ids for each invocation.
-        pub chunk: u32,
+        /// Invocations. Each takes every `step`-th id, so that neighbours load neighbouring ids.
+        pub step: u32,
         /// Where the ids begin, in ids.
         pub base: u32,
         pub id_form: IdForm,

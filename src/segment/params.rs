@@ -58,8 +58,9 @@ params! {
         /// The number of the last row of all.
         pub last_row: u32,
         pub ranking: Ranking,
-        /// In segment/groups: columns of a workgroup, and runs of rows for each column.
+        /// In segment/groups: columns of a workgroup. In scatter: chunks whose rows alternate.
         pub width: u32,
+        /// In segment/groups: runs of rows for each column.
         pub runs: u32,
         /// In blocks: rows of a run.
         pub run_rows: u32,

@@ -24,6 +24,9 @@ pub(crate) struct Tuning {
     pub blocks_of_group: u64,
     /// As `blocks_of_group`, for rows of the carry list.
     pub carry_blocks_of_group: u64,
+    /// For rows in any order: how many elements neighbouring invocations load side by side. Rows of fewer
+    /// elements alternate among them.
+    pub alternating: u64,
     /// Maximum ids that an invocation checks, or expands from offsets.
     pub ids_per_thread: u64,
     /// A kernel for rows of one element and whole chunks, and how many rows it takes at once.
@@ -44,6 +47,7 @@ pub(crate) const HARDWARE: Tuning = Tuning {
     single: false,
     blocks_of_group: 32,
     carry_blocks_of_group: 2,
+    alternating: 32,
     ids_per_thread: 32,
     unrolled: None,
     column_tiles: None,

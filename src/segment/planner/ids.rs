@@ -28,10 +28,10 @@ impl Planner<'_> {
             let launched = fit.min(count - first);
             let (source, base) = ids.range(builder, first, launched);
             let (result, _) = builder.range_of(status, 0, 2, 4);
-            let last = first + launched == count;
+            let (step, last) = (launched.div_ceil(chunk), first + launched == count);
             let params = check_ids::Params {
                 count: launched as u32,
-                chunk: chunk as u32,
+                step: step as u32,
                 base,
                 id_form: ids.form(),
                 form: self.segments_are as u32,
@@ -48,7 +48,7 @@ impl Planner<'_> {
                 sources: vec![source],
                 results: vec![result],
             };
-            builder.push(launch, launched.div_ceil(chunk))?;
+            builder.push(launch, step)?;
             first += if last { launched } else { launched - 1 };
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::{Piece, Planner, RowIds, Rows};
 use crate::base::error::Result;
-use crate::plan::{Builder, LaunchDesc, Region};
+use crate::plan::{Builder, LaunchDesc, Region, divisor};
 use crate::segment::params::Params;
 use crate::segment::scatter::SCATTER;
 use crate::tensor::ElementType;
@@ -25,6 +25,7 @@ impl Planner<'_> {
         let chunk = (self.rows * self.inner).div_ceil(builder.target.parallelism.into());
         let chunk = chunk.clamp(self.tuning.min_chunk, self.tuning.max_chunk);
         let chunk = chunk.min(builder.max_iterations());
+        let width = (self.tuning.alternating / self.inner).max(1);
         let fit = (builder.capacity(builder.item()) / self.inner).min(builder.capacity(ids.size()));
         if fit == 0 {
             let bytes = self.inner * builder.item();
@@ -40,8 +41,15 @@ impl Planner<'_> {
                 let region = Region::all(self.data).after(first * self.inner);
                 let (source, base) = builder.range(region, count * self.inner);
                 let (params, id_range, result) = self.params(builder, &rows, piece);
-                let (item_words, word) = (item_words as u32, word as u32);
-                let params = Params { base, item_words, word, ..params };
+                let params = Params {
+                    base,
+                    item_words: item_words as u32,
+                    word: word as u32,
+                    width: width as u32,
+                    by_width: divisor(width),
+                    chunks: (count.div_ceil(chunk * width) * width) as u32,
+                    ..params
+                };
                 let launch = LaunchDesc {
                     purpose: match argmax && word + 1 == item_words {
                         true => "rows of the maxima of segments in any order",

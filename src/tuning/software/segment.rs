@@ -25,6 +25,7 @@ pub(super) const TUNING: Tuning = Tuning {
     carry_min_chunk: 64,
     carry_last_chunk: 256,
     single: true,
+    alternating: 1,
     unrolled: Some((&UNROLLED, ROWS)),
     column_tiles: Some((&COLUMN_TILES, TILE)),
     ..HARDWARE
