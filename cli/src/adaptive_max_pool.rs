@@ -8,7 +8,7 @@ use wgmax::{Error, Extremum, Tensor, TensorDesc};
 use super::axes::Axes;
 use super::max_pool::Layout;
 use super::operation::{self, OneInput, Read};
-use super::options::{IndexAxisArgument, IndexTypeArgument, List, NanChoice};
+use super::options::{IndexAxisArgument, IndexTypeArgument, InitialArgument, List, NanChoice};
 
 /// The operator and its input, or those of its gradient.
 pub type Operation = OneInput<Attributes>;
@@ -25,6 +25,8 @@ pub struct Attributes {
     /// How NaN is handled
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
+    #[command(flatten)]
+    initial: InitialArgument,
     #[command(flatten)]
     index: IndexTypeArgument,
     #[command(flatten)]
@@ -48,11 +50,12 @@ impl Attributes {
         let numbered = Indices::new(self.index.index_type.into());
         let numbered = numbered.numbering(Numbering::FromAxis(axis));
         let sizes = self.output_sizes.sizes("--output-sizes", windows, 0)?;
-        let operator = MaxPool::adaptive(sizes)
+        let mut operator = MaxPool::adaptive(sizes)
             .layout(axes.layout)
             .extremum(extremum)
             .nan(self.nan.into())
             .indices(indices.then_some(numbered));
+        operator.initial = self.initial.initial;
         operator.infer(&pooled).map_err(|error| self.with_argument(error, input.rank(), name))?;
         Ok((operator.into(), axes))
     }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use wgmax::operator::{EmptySet, Operator};
+use wgmax::operator::{EmptySet, Operator, Scalar};
 use wgmax::{Device, DeviceOptions, ElementType, Error, Nan, Run as _, RunOptions, Tensor, Tuning};
 
 use super::output;
@@ -219,6 +219,15 @@ IndexType of ElementType {
     I64,
     I32,
 } }
+
+/// The initial value of an operator.
+#[derive(Args)]
+pub struct InitialArgument {
+    /// A number that joins each set as one more element, such as 0, -1.5 or nan; not with indices, nor
+    /// for a gradient
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    pub initial: Option<Scalar>,
+}
 
 /// The element type of the indices of a command that has arguments `indices` and `backward`.
 #[derive(Args)]

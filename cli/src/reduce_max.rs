@@ -6,7 +6,7 @@ use wgmax::{Error, Extremum, Tensor, TensorDesc};
 
 use super::Outcome;
 use super::operation::{self, Delivery, OneInput, Read};
-use super::options::{EmptyChoice, IndexType, IndexTypeArgument, List, NanChoice};
+use super::options::{EmptyChoice, IndexType, IndexTypeArgument, InitialArgument, List, NanChoice};
 use super::output::{self, Output};
 use super::source::Source;
 
@@ -29,6 +29,8 @@ pub struct Attributes {
     /// Result of an empty reduction, for floats
     #[arg(long, value_enum, default_value = "neg-inf")]
     empty: EmptyChoice,
+    #[command(flatten)]
+    initial: InitialArgument,
     #[command(flatten)]
     index: IndexTypeArgument,
     /// Select the last of equal elements instead of the first, for indices and gradients
@@ -76,12 +78,13 @@ impl Attributes {
         input: &TensorDesc,
     ) -> anyhow::Result<Operator> {
         let positions = Indices::new(self.index.index_type.into()).last(self.last_index);
-        let operator = ReduceMax::new()
+        let mut operator = ReduceMax::new()
             .extremum(extremum)
             .keep_dims(self.keep_dims)
             .nan(self.nan.into())
             .empty_set(self.empty.into())
             .indices(indices.then_some(positions));
+        operator.initial = self.initial.initial;
         let operator = along(operator, self.axes.as_ref(), input)?;
         Ok(if backward { operator.indices(positions) } else { operator }.into())
     }
@@ -113,6 +116,7 @@ Examples:
   wgmax reduce-max x.npy --axes 0,-1 -o y.npy
   wgmax reduce-max w.safetensors:weight --axes -1 --nan ignore --device cpu
   wgmax reduce-max photo.png --axes 0,1
+  wgmax reduce-max x.npy --axes -1 --initial 0
   wgmax reduce-max logits.npy --axes -1 --indices best.npy -o y.npy
   wgmax reduce-max x.npy --axes -1 --backward gradient_of_y.npy -o gradient_of_x.npy
   wgmax reduce-max - --keep-dims < x.npy";

@@ -7,7 +7,7 @@ use wgmax::{Device, ElementType, Error, Extremum, Run, Tensor};
 use super::backward::Backward;
 use super::files;
 use super::operation::{self, Read};
-use super::options::{IndexTypeArgument, NanChoice, choices};
+use super::options::{IndexTypeArgument, InitialArgument, NanChoice, choices};
 use super::output;
 use super::source::Source;
 
@@ -38,6 +38,8 @@ pub struct Attributes {
     /// Result of a segment without rows
     #[arg(long, value_enum, default_value = "zero")]
     fill: Fill,
+    #[command(flatten)]
+    initial: InitialArgument,
     /// The ids are in any order; rows whose id is negative are dropped
     #[arg(long, conflicts_with = "offsets")]
     unsorted: bool,
@@ -78,12 +80,14 @@ impl Attributes {
             let bad = |_| Error::BadAttribute { attribute, expected, value: number.to_string() };
             usize::try_from(number).map_err(bad)
         });
-        Ok(operator
+        let mut operator = operator
             .extremum(extremum)
             .num_segments(number.transpose()?)
             .empty_segment(self.fill.into())
             .nan(self.nan.into())
-            .indices(indices.then(|| Indices::new(self.index.index_type.into()))))
+            .indices(indices.then(|| Indices::new(self.index.index_type.into())));
+        operator.initial = self.initial.initial;
+        Ok(operator)
     }
 
     /// The error with the argument that caused it, given the arguments of the inputs.

@@ -4,7 +4,7 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use wgmax::dialect::{Attribute, Attributes, Dialect, Node};
 use wgmax::operator::{
     EmptySet, Indices, Layout, MaxPool, MaxPoolBackward, MaxUnpool, Numbering, Operator, Padding,
-    ReduceMax, ReduceMaxBackward, Rounding, SegmentMax, SegmentMaxBackward,
+    ReduceMax, ReduceMaxBackward, Rounding, Scalar, SegmentMax, SegmentMaxBackward,
 };
 use wgmax::{ElementType, Extremum, Nan};
 
@@ -143,11 +143,15 @@ fn extremum(from: &mut Unstructured) -> Result<Extremum> {
 pub(super) fn neutral(from: &mut Unstructured, rank: usize) -> Result<Operator> {
     let nan = *from.choose(&[Nan::Propagate, Nan::Ignore])?;
     let empty = *from.choose(&[EmptySet::Identity, EmptySet::Finite])?;
+    let initial =
+        from.ratio(1, 8)?.then(|| from.arbitrary::<i8>().map(Scalar::from)).transpose()?;
     let index =
         *from.choose(&[ElementType::I32, ElementType::I64, ElementType::I64, ElementType::U8])?;
     Ok(match from.int_in_range(0..=2)? {
         0 => {
-            let operator = ReduceMax::new().nan(nan).empty_set(empty).keep_dims(from.arbitrary()?);
+            let mut operator =
+                ReduceMax::new().nan(nan).empty_set(empty).keep_dims(from.arbitrary()?);
+            operator.initial = initial;
             let axes = list(from, rank.min(2), number)?;
             let operator =
                 if from.ratio(1, 8)? { operator.all_axes() } else { operator.axes(axes) };
@@ -168,7 +172,7 @@ pub(super) fn neutral(from: &mut Unstructured, rank: usize) -> Result<Operator> 
                     end: list(from, spatial, size)?,
                 },
             };
-            MaxPool::new(list(from, spatial, size)?)
+            let mut operator = MaxPool::new(list(from, spatial, size)?)
                 .strides(list(from, spatial, size)?)
                 .dilations(list(from, spatial, size)?)
                 .padding(padding)
@@ -177,16 +181,18 @@ pub(super) fn neutral(from: &mut Unstructured, rank: usize) -> Result<Operator> 
                 .nan(nan)
                 .empty_window(empty)
                 .indices(from.arbitrary::<bool>()?.then_some(indices))
-                .extremum(extremum(from)?)
-                .into()
+                .extremum(extremum(from)?);
+            operator.initial = initial;
+            operator.into()
         }
         _ => {
-            let operator = match from.int_in_range(0..=2)? {
+            let mut operator = match from.int_in_range(0..=2)? {
                 0 => SegmentMax::sorted(),
                 1 => SegmentMax::unsorted(),
                 _ => SegmentMax::offsets(),
             };
             let empties = [EmptySet::Zero, EmptySet::Finite, EmptySet::Identity];
+            operator.initial = initial;
             operator
                 .num_segments(from.arbitrary::<bool>()?.then_some(size(from)?))
                 .empty_segment(*from.choose(&empties)?)

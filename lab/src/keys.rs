@@ -6,6 +6,7 @@
 
 use wgmax::operator::Operator;
 use wgmax::{ElementType, Extremum, Nan};
+use wgmax_verify::oracle;
 
 /// How the elements of a plan become keys, by the operator's attributes.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +18,17 @@ pub struct Ranking {
 }
 
 impl Ranking {
+    /// The key of an operator's initial value, if it has one.
+    pub fn initial(&self, operator: &Operator) -> Option<u64> {
+        let initial = match operator {
+            Operator::ReduceMax(op) => op.initial,
+            Operator::MaxPool(op) => op.initial,
+            Operator::SegmentMax(op) => op.initial,
+            _ => None,
+        };
+        initial.map(|initial| key(self, oracle::scalar_bits(self.element_type, initial)))
+    }
+
     /// How an operator orders elements, if it finds maxima.
     pub fn of(operator: &Operator, t: ElementType) -> Option<Self> {
         let (nan, extremum) = match operator {

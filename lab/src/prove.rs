@@ -21,8 +21,8 @@ use wgmax_verify::oracle;
 use crate::cases::Prepared;
 use crate::keys::Ranking;
 use crate::machine::{
-    ELEMENT, Memory, Order, PLAIN, Program, RAW, ROUNDED, SUM, UNWRITTEN, WRAPPED, Watch, ZERO,
-    mix, of_set, whole,
+    ELEMENT, INITIAL, Memory, Order, PLAIN, Program, RAW, ROUNDED, SUM, UNWRITTEN, WRAPPED, Watch,
+    ZERO, mix, of_set, whole,
 };
 use crate::{run, sets, traffic};
 
@@ -139,6 +139,7 @@ impl<'a> Task<'a> {
         let t = self.tensors[followed].element_type();
         memory.shadow.ranking = Ranking::of(self.operator, t).filter(|_| is_known);
         memory.shadow.sets.size = t.size();
+        memory.shadow.sets.initial = self.initial(t);
         let indices = indices(self.operator);
         memory.shadow.sets.finds_positions = indices.is_some();
         memory.shadow.sets.last_wins = indices.is_some_and(|last| last);
@@ -155,6 +156,12 @@ impl<'a> Task<'a> {
             }
         }
         memory
+    }
+
+    /// The key of the initial value, if it changes anything: 0 is that of nothing.
+    fn initial(&self, t: ElementType) -> Option<u64> {
+        let ranking = Ranking::of(self.operator, t)?;
+        ranking.initial(self.operator).filter(|&key| key != 0)
     }
 
     fn run(
@@ -235,8 +242,14 @@ impl<'a> Task<'a> {
         let Some(sets) = oracle::sets(self.operator, &self.tensors)? else {
             return self.are_sums(&mut memory, &names);
         };
-        let sets: Vec<Vec<u32>> =
-            sets.iter().map(|set| set.iter().map(|&element| names[element]).collect()).collect();
+        let t = self.tensors[self.followed()].element_type();
+        let initial = self.initial(t).map(|_| INITIAL);
+        let named = |set: &Vec<usize>| {
+            let elements = set.iter().map(|&element| names[element]);
+            let initial = initial.filter(|_| !set.is_empty());
+            elements.chain(initial).collect()
+        };
+        let sets: Vec<Vec<u32>> = sets.iter().map(named).collect();
         let has_values = !matches!(self.operator, Operator::ReduceMax(op) if !op.values);
         let has_positions = indices(self.operator).is_some();
         let mut results = self.expected.iter();
@@ -821,6 +834,26 @@ mod tests {
         ] {
             let found = prove_replaced(&operator, &[&data], (find, replace)).unwrap_err();
             assert!(format!("{found:#}").contains(error), "{replace}: {found:#}");
+        }
+    }
+
+    /// An initial value is an element of each set that has others, whatever its bits.
+    #[test]
+    fn initial_values_join_all_sets() {
+        for t in [ElementType::F32, ElementType::U8, ElementType::Bf16, ElementType::I64] {
+            let data = Tensor::from_bytes(t, [5, 7], &vec![0; 35 * t.size()]).unwrap();
+            let find = match t.size() {
+                1 => "third & vec4<u32>(0xff0000u)",
+                2 => "& vec4<u32>(0xffff0000u)) | low",
+                _ => "vec4<u32>(params.low, params.high, params.low, params.high)",
+            };
+            for replace in [find, "vec4<u32>(0u)"] {
+                let operator = ReduceMax::new().axes([1]).initial(7).into();
+                let found = prove_replaced(&operator, &[&data], (find, replace));
+                assert_eq!(found.is_ok(), find == replace, "{t}: {found:?}");
+            }
+            let absent = ReduceMax::new().axes([1]).into();
+            prove_replaced(&absent, &[&data], ("", "")).unwrap();
         }
     }
 }

@@ -47,6 +47,7 @@ pub(crate) fn reduce(
     op.keep_dims = fields.boolean("keepdims", op.keep_dims)?;
     op.nan = fields.choice("nan", &NAN, op.nan)?;
     op.empty_set = fields.choice("empty", &EMPTY, op.empty_set)?;
+    op.initial = fields.scalar("initial")?;
     let indices = Indices::new(index_type(fields)?).last(fields.boolean("select_last", false)?);
     if alone || fields.boolean("return_indices", false)? {
         op = op.indices(indices).values(!alone);
@@ -135,6 +136,7 @@ fn any_windows(
     op.layout =
         fields.choice("layout", &[("NCX", Layout::Ncx), ("NXC", Layout::Nxc)], op.layout)?;
     op.nan = fields.choice("nan", &NAN, op.nan)?;
+    op.initial = fields.scalar("initial")?;
     let orders = [("row_major", false), ("column_major", true)];
     let is_column_major = fields.choice("index_order", &orders, false)?;
     let wrong = |axis: &Bound<'_, PyAny>| bad("index_axis", "an integer", axis);
@@ -240,6 +242,7 @@ pub(crate) fn segment(
         ("negative_infinity", EmptySet::Identity),
     ];
     op.empty_segment = fields.choice("empty", &empties, op.empty_segment)?;
+    op.initial = fields.scalar("initial")?;
     op.nan = fields.choice("nan", &NAN, op.nan)?;
     let element_type = index_type(fields)?;
     if fields.boolean("return_indices", false)? {

@@ -2,7 +2,8 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt};
+use pyo3::types::{PyBool, PyDict, PyInt, PyString};
+use wgmax::operator::Scalar;
 
 use crate::error::ArgumentError;
 
@@ -47,6 +48,16 @@ impl<'a, 'py> Fields<'a, 'py> {
     /// `True` or `False`.
     pub(crate) fn boolean(&mut self, name: &str, default: bool) -> PyResult<bool> {
         self.take(name)?.map_or(Ok(default), |value| boolean(name, &value))
+    }
+
+    /// A number of Python or numpy.
+    pub(crate) fn scalar(&mut self, name: &str) -> PyResult<Option<Scalar>> {
+        let Some(value) = self.take(name)? else { return Ok(None) };
+        let text = value.str()?.to_string().to_lowercase();
+        match text.parse() {
+            Ok(scalar) if !value.is_instance_of::<PyString>() => Ok(Some(scalar)),
+            _ => Err(bad(name, "a number", &value)),
+        }
     }
 
     /// One of some names.

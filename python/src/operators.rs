@@ -62,7 +62,8 @@ both! {
     [reduce_max reduce_min](x: Given<'_, 'py>, axis: Optional<'_, 'py>)
         (x, axis = None, **keywords)
         "(x, axis=None, *, keepdims=False, return_indices=False, select_last=False, \
-         index_type='int64', nan='propagate', empty='negative_infinity', out=None, device=None)"
+         index_type='int64', nan='propagate', empty='negative_infinity', initial=None, out=None, \
+         device=None)"
     |py, extremum, fields| {
         let (op, _) = attributes::reduce(extremum, axis, &mut fields, false)?;
         call(py, op.into(), &[Input::of(x)?], fields)
@@ -81,7 +82,8 @@ both! {
         (x, kernel_size, stride = None, padding = None, **keywords)
         "(x, kernel_size, stride=None, padding=0, *, dilation=1, ceil_mode=False, \
          return_indices=False, layout='NCX', nan='propagate', empty='negative_infinity', \
-         index_type='int64', index_axis=None, index_order='row_major', out=None, device=None)"
+         initial=None, index_type='int64', index_axis=None, index_order='row_major', out=None, \
+         device=None)"
     |py, extremum, fields| {
         let (input, is_single) = batch(x, &mut fields)?;
         let rank = input.desc().rank();
@@ -93,7 +95,8 @@ both! {
         (x: Given<'_, 'py>, output_size: Given<'_, 'py>)
         (x, output_size, **keywords)
         "(x, output_size, *, return_indices=False, layout='NCX', nan='propagate', \
-         index_type='int64', index_axis=None, index_order='row_major', out=None, device=None)"
+         initial=None, index_type='int64', index_axis=None, index_order='row_major', out=None, \
+         device=None)"
     |py, extremum, fields| {
         let (input, is_single) = batch(x, &mut fields)?;
         let shape = input.desc().shape();
@@ -104,7 +107,8 @@ both! {
             num_segments: Optional<'_, 'py>)
         (data, segment_ids, num_segments = None, **keywords)
         "(data, segment_ids, num_segments=None, *, segments='sorted', mode='raise', \
-         empty='zero', return_indices=False, index_type='int64', nan='propagate', out=None, device=None)"
+         empty='zero', initial=None, return_indices=False, index_type='int64', nan='propagate', \
+         out=None, device=None)"
     |py, extremum, fields| {
         let (op, _, refuses) = attributes::segment(extremum, num_segments, &mut fields)?;
         let inputs = [Input::of(data)?, Input::of_integers(segment_ids)?];

@@ -200,3 +200,52 @@ def test_tensors(dtype, device):
     else:
         with pytest.raises(TypeError, match="cannot be pickled"):
             pickle.dumps(tensor)
+
+
+INITIALS = {
+    "f": [-1, 0.5, -0.0, float("nan"), float("-inf"), np.float32(96), np.float16(2)],
+    "i": [-100, 0, np.int8(7), 1.0, True],
+    "u": [0, 7, np.uint8(200), np.True_],
+    "b": [False, np.True_, 1],
+}
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_initial_as_numpy_has_it(seed, device):
+    random = np.random.default_rng(seed)
+    dtype = DTYPES[seed % 12]
+    array = random_array(dtype, (3, seed % 5, 4), seed)
+    choices = INITIALS[dtype.kind]
+    initial = choices[random.integers(len(choices))]
+    axis = [None, 1, -1, (0, 1)][random.integers(4)]
+    for ours, theirs in [(wgmax.reduce_max, np.max), (wgmax.reduce_min, np.min)]:
+        found = ours(laid_out(array, random), axis, initial=initial, device=device)
+        expected = np.asarray(theirs(array, axis, initial=dtype.type(initial)), dtype)
+        # The sign of a zero is not defined in numpy.
+        assert found.dtype == dtype and wgmax.compare(found, expected, values=True).equal
+
+
+def test_initial_joins_windows_and_segments():
+    x = -np.arange(1, 7, dtype=np.float32).reshape(1, 1, 6)
+    assert wgmax.max_pool1d(x, 2, initial=-2.5).tolist() == [[[-1, -2.5, -2.5]]]
+    assert wgmax.adaptive_min_pool(x, 2, initial=-5).tolist() == [[[-5, -6]]]
+    found = wgmax.segment_max(x[0, 0], [0, 0, 2, 2, 2, 2], 4, initial=np.float64(-2))
+    assert found.tolist() == [-1, -2, -2, -2]
+
+
+@pytest.mark.parametrize(
+    "initial, dtype, message",
+    [
+        ("0", "f4", "initial must be a number, but is '0'"),
+        ([0], "f4", r"initial must be a number, but is \[0\]"),
+        (256, "u1", "an element of the input's type, but is 256, and the type u8"),
+        (0.5, "i4", "an element of the input's type, but is 0.5, and the type i32"),
+    ],
+)
+def test_wrong_initials(initial, dtype, message):
+    with pytest.raises(wgmax.ArgumentError, match=message):
+        wgmax.reduce_max(np.zeros(3, dtype), initial=initial)
+    with pytest.raises(wgmax.ArgumentError, match="initial must be absent"):
+        wgmax.reduce_max(X, 1, initial=0, return_indices=True)
+    with pytest.raises(wgmax.ArgumentError, match="initial must be absent for a gradient"):
+        wgmax.reduce_max_backward(X, X[:, 0], 1, initial=0)

@@ -21,6 +21,7 @@ _Sizes = int | Sequence[int]
 _OutputSizes = int | None | Sequence[int | None]
 _Padding = _Sizes | Sequence[tuple[int, int]] | Literal["valid", "same_upper", "same_lower"]
 _Nan = Literal["propagate", "ignore"]
+_Scalar = bool | int | float | np.generic
 _Empty = Literal["negative_infinity", "lowest"]
 _EmptySegment = Literal["zero", "lowest", "negative_infinity"]
 _Segments = Literal["sorted", "unsorted", "offsets"]
@@ -155,7 +156,8 @@ def node(
 def reduce_max(
     x: Tensor, axis: _Axis = None, *, keepdims: bool = False, return_indices: Literal[False] = False,
     select_last: bool = False, index_type: DTypeLike = "int64", nan: _Nan = "propagate",
-    empty: _Empty = "negative_infinity", out: None = None, device: _Device = None,
+    empty: _Empty = "negative_infinity", initial: _Scalar | None = None, out: None = None,
+    device: _Device = None,
 ) -> Tensor: ...
 @overload
 def reduce_max(
@@ -167,7 +169,8 @@ def reduce_max(
 def reduce_max(
     x: ArrayLike, axis: _Axis = None, *, keepdims: bool = False, return_indices: Literal[False] = False,
     select_last: bool = False, index_type: DTypeLike = "int64", nan: _Nan = "propagate",
-    empty: _Empty = "negative_infinity", out: _Array | None = None, device: _Device = None,
+    empty: _Empty = "negative_infinity", initial: _Scalar | None = None, out: _Array | None = None,
+    device: _Device = None,
 ) -> _Array: ...
 @overload
 def reduce_max(
@@ -180,7 +183,7 @@ def reduce_max(
     x: _Given, axis: _Axis = None, *, keepdims: bool = False, return_indices: bool,
     select_last: bool = False, index_type: DTypeLike = "int64", nan: _Nan = "propagate",
     empty: _Empty = "negative_infinity", out: _Array | tuple[_Array, _Array] | None = None,
-    device: _Device = None,
+    initial: _Scalar | None = None, device: _Device = None,
 ) -> Any: ...
 reduce_min = reduce_max
 @overload
@@ -201,7 +204,7 @@ def max_pool(
     dilation: _Sizes = 1, ceil_mode: bool | Literal["all"] = False, return_indices: Literal[False] = False,
     layout: _Layout = "NCX", nan: _Nan = "propagate", empty: _Empty = "negative_infinity",
     index_type: DTypeLike = "int64", index_axis: int | None = None, index_order: _Order = "row_major",
-    out: None = None, device: _Device = None,
+    out: None = None, initial: _Scalar | None = None, device: _Device = None,
 ) -> Tensor: ...
 @overload
 def max_pool(
@@ -217,7 +220,7 @@ def max_pool(
     dilation: _Sizes = 1, ceil_mode: bool | Literal["all"] = False, return_indices: Literal[False] = False,
     layout: _Layout = "NCX", nan: _Nan = "propagate", empty: _Empty = "negative_infinity",
     index_type: DTypeLike = "int64", index_axis: int | None = None, index_order: _Order = "row_major",
-    out: _Array | None = None, device: _Device = None,
+    out: _Array | None = None, initial: _Scalar | None = None, device: _Device = None,
 ) -> _Array: ...
 @overload
 def max_pool(
@@ -233,7 +236,7 @@ def max_pool(
     dilation: _Sizes = 1, ceil_mode: bool | Literal["all"] = False, return_indices: bool,
     layout: _Layout = "NCX", nan: _Nan = "propagate", empty: _Empty = "negative_infinity",
     index_type: DTypeLike = "int64", index_axis: int | None = None, index_order: _Order = "row_major",
-    out: _Array | tuple[_Array, _Array] | None = None, device: _Device = None,
+    out: _Array | tuple[_Array, _Array] | None = None, initial: _Scalar | None = None, device: _Device = None,
 ) -> Any: ...
 min_pool = max_pool
 max_pool1d = max_pool
@@ -247,7 +250,7 @@ def adaptive_max_pool(
     x: Tensor, output_size: _OutputSizes, *, return_indices: Literal[False] = False,
     layout: _Layout = "NCX", nan: _Nan = "propagate", index_type: DTypeLike = "int64",
     index_axis: int | None = None, index_order: _Order = "row_major", out: None = None,
-    device: _Device = None,
+    initial: _Scalar | None = None, device: _Device = None,
 ) -> Tensor: ...
 @overload
 def adaptive_max_pool(
@@ -260,7 +263,7 @@ def adaptive_max_pool(
     x: ArrayLike, output_size: _OutputSizes, *, return_indices: Literal[False] = False,
     layout: _Layout = "NCX", nan: _Nan = "propagate", index_type: DTypeLike = "int64",
     index_axis: int | None = None, index_order: _Order = "row_major", out: _Array | None = None,
-    device: _Device = None,
+    initial: _Scalar | None = None, device: _Device = None,
 ) -> _Array: ...
 @overload
 def adaptive_max_pool(
@@ -273,7 +276,7 @@ def adaptive_max_pool(
     x: _Given, output_size: _OutputSizes, *, return_indices: bool, layout: _Layout = "NCX",
     nan: _Nan = "propagate", index_type: DTypeLike = "int64", index_axis: int | None = None,
     index_order: _Order = "row_major", out: _Array | tuple[_Array, _Array] | None = None,
-    device: _Device = None,
+    initial: _Scalar | None = None, device: _Device = None,
 ) -> Any: ...
 adaptive_min_pool = adaptive_max_pool
 adaptive_max_pool1d = adaptive_max_pool
@@ -286,7 +289,8 @@ adaptive_min_pool3d = adaptive_max_pool
 def segment_max(
     data: Tensor, segment_ids: _Given, num_segments: int | None = None, *, segments: _Segments = "sorted",
     mode: _Mode = "raise", empty: _EmptySegment = "zero", return_indices: Literal[False] = False,
-    index_type: DTypeLike = "int64", nan: _Nan = "propagate", out: None = None, device: _Device = None,
+    index_type: DTypeLike = "int64", nan: _Nan = "propagate", initial: _Scalar | None = None,
+    out: None = None, device: _Device = None,
 ) -> Tensor: ...
 @overload
 def segment_max(
@@ -299,7 +303,7 @@ def segment_max(
     data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None, *,
     segments: _Segments = "sorted", mode: _Mode = "raise", empty: _EmptySegment = "zero",
     return_indices: Literal[False] = False, index_type: DTypeLike = "int64", nan: _Nan = "propagate",
-    out: _Array | None = None, device: _Device = None,
+    out: _Array | None = None, initial: _Scalar | None = None, device: _Device = None,
 ) -> _Array: ...
 @overload
 def segment_max(
@@ -313,7 +317,7 @@ def segment_max(
     data: _Given, segment_ids: _Given, num_segments: int | None = None, *, segments: _Segments = "sorted",
     mode: _Mode = "raise", empty: _EmptySegment = "zero", return_indices: bool = False,
     index_type: DTypeLike = "int64", nan: _Nan = "propagate",
-    out: _Array | tuple[_Array, _Array] | None = None, device: _Device = None,
+    out: _Array | tuple[_Array, _Array] | None = None, initial: _Scalar | None = None, device: _Device = None,
 ) -> Any: ...
 segment_min = segment_max
 @overload

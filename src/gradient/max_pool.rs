@@ -97,7 +97,7 @@ impl MaxPoolBackward {
     /// # Errors
     /// As [`MaxPoolBackward::infer`].
     pub(crate) fn data(&self, first: &TensorDesc, gradient: &TensorDesc) -> Result<TensorDesc> {
-        let data = data_of(first, self.shape.as_deref(), gradient)?;
+        let data = data_of(self.pool.initial, first, self.shape.as_deref(), gradient)?;
         let indices = self.shape.is_some().then(|| self.indices());
         let results = self.pool.clone().indices(indices).infer(&data)?;
         check_input(self.name(), 1, &results[0], gradient)?;

@@ -26,7 +26,7 @@ pub use segment_max::SegmentMaxBackward;
 
 use crate::base::error::{Error, Result};
 use crate::plan::Kernel;
-use crate::tensor::{ElementType, Indices, TensorDesc, check_input};
+use crate::tensor::{ElementType, Indices, Scalar, TensorDesc, check_input, refuse_initial};
 
 /// The kernels of this module.
 pub(crate) static KERNELS: [&Kernel; 5] =
@@ -60,12 +60,15 @@ fn check_type(
 /// The data of a gradient: the first input or, if that is indices, a tensor of the given shape.
 ///
 /// # Errors
-/// [`Error::WrongElementType`] for integers, [`Error::ShapeOverflow`].
+/// [`Error::WrongElementType`] for integers, [`Error::ShapeOverflow`], [`Error::BadAttribute`] for an operator
+/// with an initial value, which has no position.
 fn data_of(
+    initial: Option<Scalar>,
     first: &TensorDesc,
     shape: Option<&[usize]>,
     gradient: &TensorDesc,
 ) -> Result<TensorDesc> {
+    refuse_initial(initial, "absent for a gradient")?;
     if shape.is_none() {
         check_float("the data", first)?;
     }

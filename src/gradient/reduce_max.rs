@@ -76,7 +76,7 @@ impl ReduceMaxBackward {
     /// # Errors
     /// As [`ReduceMaxBackward::infer`].
     fn data(&self, first: &TensorDesc, gradient: &TensorDesc) -> Result<TensorDesc> {
-        let data = data_of(first, self.shape.as_deref(), gradient)?;
+        let data = data_of(self.reduce.initial, first, self.shape.as_deref(), gradient)?;
         let maxima = self.reduce.clone().indices(None).values(true).infer(&data)?;
         check_input(self.name(), 1, &maxima[0], gradient)?;
         if self.shape.is_some() {

@@ -80,13 +80,13 @@ impl SegmentMaxBackward {
     fn data(&self, inputs: &[&TensorDesc]) -> Result<TensorDesc> {
         match (&self.shape, inputs) {
             (None, &[data, ids, gradient]) => {
-                data_of(data, None, gradient)?;
+                data_of(self.segment.initial, data, None, gradient)?;
                 let maxima = self.forward(data, gradient).infer([data, ids])?;
                 check_input(self.name(), 2, &maxima[0], gradient)?;
                 Ok(data.clone())
             }
             (Some(shape), &[indices, gradient]) => {
-                let data = data_of(indices, Some(shape), gradient)?;
+                let data = data_of(self.segment.initial, indices, Some(shape), gradient)?;
                 let &[rows, ref row @ ..] = &shape[..] else {
                     return Err(Error::SegmentDataRank);
                 };

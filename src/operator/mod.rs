@@ -9,7 +9,7 @@ pub use crate::pool::{Layout, MaxPool, Padding, Rounding};
 pub use crate::reduce::ReduceMax;
 pub use crate::segment::{ScatterBy, ScatterMax, SegmentMax, Segments};
 pub use crate::tensor::axes::axes_from_tensor;
-pub use crate::tensor::{EmptySet, Indices, Inputs, Numbering};
+pub use crate::tensor::{EmptySet, Indices, Inputs, Numbering, Scalar};
 pub use arg_max::ArgMax;
 
 use std::iter;

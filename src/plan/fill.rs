@@ -37,20 +37,11 @@ impl Builder<'_> {
 
     /// Repeats eight bytes over all of a buffer.
     pub(crate) fn fill_repeated(&mut self, buffer: usize, repeated: u64) -> Result<()> {
-        let bytes = self.size(buffer);
-        let limits = self.target.limits;
-        let words_fit = limits.max_binding_size.min(1 << 32) / 4;
-        let step = words_fit * 4 / limits.alignment * limits.alignment;
-        if step == 0 {
-            return Err(self.over_binding("a binding of a range to fill", 0));
-        }
-        let mut offset = 0;
-        while offset < bytes {
-            let size = (bytes - offset).min(step);
-            let words = size.div_ceil(4);
+        for range in self.parts(buffer)? {
+            let words = range.size.div_ceil(4);
             let (even, odd) = (repeated as u32, (repeated >> 32) as u32);
             let full = if words.is_multiple_of(2) { odd } else { even };
-            let padding = (words * 4 - size) * 8;
+            let padding = (words * 4 - range.size) * 8;
             let words_per_thread = self.target.words_per_fill;
             let params = Params {
                 words: words as u32,
@@ -65,12 +56,25 @@ impl Builder<'_> {
                 shader: self.shader(&FILL),
                 params: &params,
                 sources: vec![],
-                results: vec![Range { buffer, offset, size }],
+                results: vec![range],
             };
             self.push(launch, words.div_ceil(words_per_thread.into()))?;
-            offset += size;
         }
         Ok(())
+    }
+
+    /// A buffer in parts that fit bindings.
+    pub(super) fn parts(&self, buffer: usize) -> Result<Vec<Range>> {
+        let (bytes, limits) = (self.size(buffer), self.target.limits);
+        let words_fit = limits.max_binding_size.min(1 << 32) / 4;
+        let step = words_fit * 4 / limits.alignment * limits.alignment;
+        if step == 0 {
+            return Err(self.over_binding("a binding of a part of a buffer", 0));
+        }
+        let offsets = (0..bytes).step_by(step as usize);
+        Ok(offsets
+            .map(|offset| Range { buffer, offset, size: (bytes - offset).min(step) })
+            .collect())
     }
 }
 

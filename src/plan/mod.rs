@@ -8,6 +8,7 @@ mod check;
 mod compose;
 mod divide;
 mod fill;
+mod join;
 mod kernel;
 mod limits;
 mod placement;
@@ -35,7 +36,7 @@ use crate::base::error::{Error, Result};
 use crate::tensor::{Outputs, TensorDesc, View};
 
 /// The kernels of this module.
-pub(crate) static KERNELS: [&Kernel; 3] = [&fill::FILL, &view::PACK, &view::UNPACK];
+pub(crate) static KERNELS: [&Kernel; 4] = [&fill::FILL, &join::JOIN, &view::PACK, &view::UNPACK];
 
 /// What a buffer of a plan is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -30,7 +30,9 @@ use crate::base::error::Error;
 use crate::base::error::Result;
 use crate::plan::{Kernel, Specialization};
 use crate::tensor::key::{Extremum, Nan};
-use crate::tensor::{EmptySet, Indices, Inputs, Outputs, TensorDesc, one_of_each};
+use crate::tensor::{
+    ElementType, EmptySet, Indices, Inputs, Outputs, Rules, Scalar, TensorDesc, one_of_each,
+};
 
 /// The kernels of this module. On the CPU all of them are the same loops.
 pub(crate) static KERNELS: [&Kernel; 4] = [&GATHER, &TILE, &BLOCKS, &PYRAMID];
@@ -162,6 +164,8 @@ pub struct MaxPool {
     pub nan: Nan,
     /// The result of a window that covers no element.
     pub empty_window: EmptySet,
+    /// A value that joins each window, if any.
+    pub initial: Option<Scalar>,
     /// How positions are given, if they are a result.
     pub indices: Option<Indices>,
     /// How many windows split each spatial axis evenly, if they do ([`MaxPool::adaptive`]). Then there
@@ -184,6 +188,7 @@ impl MaxPool {
             extremum: Extremum::Maximum,
             nan: Nan::Propagate,
             empty_window: EmptySet::Identity,
+            initial: None,
             indices: None,
             output_sizes: None,
         }
@@ -269,6 +274,24 @@ impl MaxPool {
         self
     }
 
+    /// A value that joins each window, as one more element: the result is not below it (for minima, not
+    /// above), and it is the result of a window without elements. `None` by default. It is an error beside
+    /// [`indices`](Self::indices), and for a gradient. The initial value of
+    /// StableHLO's `reduce_window`. It takes one more launch, over the results.
+    pub fn initial(mut self, initial: impl Into<Scalar>) -> Self {
+        self.initial = Some(initial.into());
+        self
+    }
+
+    /// How elements of a type are handled.
+    ///
+    /// # Errors
+    /// As [`infer`](Self::infer).
+    pub(crate) fn rules(&self, element_type: ElementType) -> Result<Rules> {
+        let order = (self.nan, self.extremum);
+        Rules::new(element_type, order, self.empty_window, (self.initial, self.indices))
+    }
+
     /// Adds a second result, the position of each maximum in the unpadded input; `None`, the default,
     /// omits it. The index is that of the first of equal elements in row-major order, whatever the
     /// numbering. A window without elements has the index of the first element of its plane.
@@ -293,7 +316,8 @@ impl MaxPool {
     /// [`Error::InputCount`]; [`Error::PoolRank`] for an input without spatial axes,
     /// [`Error::AttributeLength`] for a list that does not have one number for each of them,
     /// [`Error::BadAttribute`] for a window, stride or dilation of 0, or for indices of another type than
-    /// `i32` and `i64` or of the last of equal elements, [`Error::WindowTooLarge`] if no window fits the
+    /// `i32` and `i64` or of the last of equal elements, or for an
+    /// initial value beside indices or that is no element of the input's type, [`Error::WindowTooLarge`] if no window fits the
     /// padded input, [`Error::NothingToShareOut`] for a spatial axis of size 0 that windows split,
     /// [`Error::AxisOutOfRange`] and [`Error::IndexTooLarge`] for indices, [`Error::ShapeOverflow`].
     pub fn infer<'a>(&self, input: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {

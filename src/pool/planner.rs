@@ -13,7 +13,8 @@ use super::windows::Resolved;
 use crate::base::error::Result;
 use crate::plan::{Builder, Plan, Region, Target};
 use crate::reduce;
-use crate::tensor::key::{Ranking, key_words};
+use crate::tensor::Rules;
+use crate::tensor::key::key_words;
 
 /// The plan of a MaxPool.
 ///
@@ -26,9 +27,8 @@ pub(crate) fn plan(
     reduce: &reduce::Tuning,
 ) -> Result<Plan> {
     let Resolved { operator, input, outputs, windows, modulus } = resolved;
-    let (element, extremum) = (input.element_type(), operator.extremum);
-    let empty = operator.empty_window.bits(element, extremum);
-    let ranking = Ranking::new(element, operator.nan, extremum);
+    let element = input.element_type();
+    let Rules { ranking, initial, empty } = operator.rules(element)?;
     let results = outputs[0].len() as u64;
     let mut builder = Builder::new(&[input], outputs, ranking, target);
     if results == 0 {
@@ -52,7 +52,10 @@ pub(crate) fn plan(
     let empty = key_words(element, ranking, empty);
     let mut planner = Planner { builder, tuning, empty, indices: indices.is_some() };
     match indices {
-        None => planner.maxima(axes, reduce)?,
+        None => {
+            planner.maxima(axes, reduce)?;
+            planner.builder.join(1, initial)?;
+        }
         Some(indices) => {
             let rules = IndexRules::new(&indices, modulus, input, planes, &windows)?;
             planner.indices(axes, results, &rules)?;

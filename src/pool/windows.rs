@@ -48,6 +48,7 @@ impl MaxPool {
     /// # Errors
     /// As [`MaxPool::infer`].
     pub(crate) fn resolve<'a>(&'a self, input: &'a TensorDesc) -> Result<Resolved<'a>> {
+        self.rules(input.element_type())?;
         let windows = self.windows(input)?;
         let mut shape = input.shape().to_vec();
         for (size, window) in shape[self.first_spatial()..].iter_mut().zip(&windows) {

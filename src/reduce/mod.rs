@@ -16,7 +16,9 @@ use crate::base::error::{Error, Result};
 use crate::plan::Kernel;
 use crate::tensor::axes::{self, Duplicates};
 use crate::tensor::key::{Extremum, Nan};
-use crate::tensor::{EmptySet, Indices, Inputs, Outputs, TensorDesc, one_of_each};
+use crate::tensor::{
+    ElementType, EmptySet, Indices, Inputs, Outputs, Rules, Scalar, TensorDesc, one_of_each,
+};
 
 /// The kernels of this module.
 pub(crate) static KERNELS: [&Kernel; 3] = [&ROWS, &COLUMNS, &columns_index::COLUMNS_INDEX];
@@ -59,6 +61,8 @@ pub struct ReduceMax {
     pub nan: Nan,
     /// The result of an empty reduction, one with a reduced dimension of 0.
     pub empty_set: EmptySet,
+    /// A value that joins each set, if any.
+    pub initial: Option<Scalar>,
     /// How positions are given, if they are a result.
     pub indices: Option<Indices>,
     /// Whether the maxima are a result.
@@ -88,6 +92,7 @@ impl ReduceMax {
             extremum: Extremum::Maximum,
             nan: Nan::Propagate,
             empty_set: EmptySet::Identity,
+            initial: None,
             indices: None,
             values: true,
             counts_back: false,
@@ -142,6 +147,23 @@ impl ReduceMax {
         self
     }
 
+    /// A value that joins each set, as one more element: the result is not below it (for minima, not
+    /// above), and it is the result of an empty set. `None` by default. It is an error beside
+    /// [`indices`](Self::indices), and for a gradient. NumPy's `initial`. It takes one more launch, over the results.
+    pub fn initial(mut self, initial: impl Into<Scalar>) -> Self {
+        self.initial = Some(initial.into());
+        self
+    }
+
+    /// How elements of a type are handled.
+    ///
+    /// # Errors
+    /// As [`infer`](Self::infer).
+    pub(crate) fn rules(&self, element_type: ElementType) -> Result<Rules> {
+        let order = (self.nan, self.extremum);
+        Rules::new(element_type, order, self.empty_set, (self.initial, self.indices))
+    }
+
     /// Adds a second result, the position of each maximum within the reduced axes; `None`, the
     /// default, leaves it out. With positions, an empty set is an error, because it has none.
     ///
@@ -181,7 +203,8 @@ impl ReduceMax {
     /// [`Error::AxisOutOfRange`](crate::Error::AxisOutOfRange) for an axis outside `-rank..rank` (for
     /// a scalar, any axis); [`Error::DuplicateAxis`](crate::Error::DuplicateAxis) for an axis that is
     /// named twice, also as n and n - rank; [`Error::BadAttribute`] for indices of another type than
-    /// `i32` and `i64` or of another numbering than the natural one, and if there is no result at all;
+    /// `i32` and `i64` or of another numbering than the natural one, for an initial value beside indices or
+    /// that is no element of the input's type, and if there is no result at all;
     /// [`Error::EmptySet`] for indices of empty sets; [`Error::IndexTooLarge`] for indices that do not
     /// fit `i32`.
     pub fn infer<'a>(&self, input: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
@@ -206,6 +229,7 @@ impl ReduceMax {
                 true => {}
             }
         }
+        self.rules(input.element_type())?;
         let values = TensorDesc::new(input.element_type(), shape)?;
         let indices = self.indices.map(|indices| {
             indices.check_natural()?;
@@ -344,6 +368,25 @@ mod tests {
         let error = operator.clone().axes([1]).infer(&large).unwrap_err();
         assert!(matches!(error, Error::IndexTooLarge { elements } if elements == 1 << 31));
         assert!(operator.axes([0]).infer(&large).is_ok());
+    }
+
+    /// An initial value is of the input's type, and has no position.
+    #[test]
+    fn initial_values_are_checked() {
+        let refused = |operator: &ReduceMax, t| {
+            let error = operator.infer(&TensorDesc::new(t, [2, 3]).unwrap()).unwrap_err();
+            assert!(matches!(error, Error::BadAttribute { attribute: "initial", .. }), "{error}");
+        };
+        let negative = ReduceMax::new().initial(-1);
+        assert!(negative.infer(&TensorDesc::new(ElementType::I8, [2]).unwrap()).is_ok());
+        refused(&negative, ElementType::U8);
+        refused(&ReduceMax::new().initial(0.5), ElementType::I32);
+        refused(&negative.clone().indices(ElementType::I32), ElementType::F32);
+        let gradient = crate::operator::ReduceMaxBackward::new(negative);
+        let data = TensorDesc::new(ElementType::F32, [2]).unwrap();
+        let scalar = TensorDesc::new(ElementType::F32, []).unwrap();
+        let error = gradient.infer([&data, &scalar]).unwrap_err();
+        assert!(matches!(error, Error::BadAttribute { attribute: "initial", .. }), "{error}");
     }
 
     #[test]

@@ -10,8 +10,7 @@ use super::rows::{self, ROWS};
 use super::tuning::{Cut, Extents, Start, Tuning};
 use crate::base::error::{Error, Result};
 use crate::plan::{Builder, Kernel, LaunchDesc, Plan, Range, Region, Target, gcd};
-use crate::tensor::Indices;
-use crate::tensor::key::Ranking;
+use crate::tensor::{Indices, Rules};
 
 /// The plan of a reduction.
 ///
@@ -19,18 +18,18 @@ use crate::tensor::key::Ranking;
 /// [`Error::OverLimit`](crate::Error::OverLimit).
 pub(crate) fn plan(resolved: Resolved<'_>, target: Target<'_>, tuning: &Tuning) -> Result<Plan> {
     let Resolved { operator, input, outputs, reduced } = resolved;
-    let (element, extremum) = (input.element_type(), operator.extremum);
-    let ranking = Ranking::new(element, operator.nan, extremum);
+    let Rules { ranking, initial, empty } = operator.rules(input.element_type())?;
     let mut builder = Builder::new(&[input], outputs.clone(), ranking, target);
     if outputs[0].is_empty() {
         // Nothing to compute: an empty launch would be an error.
     } else if input.is_empty() {
-        builder.fill(1, operator.empty_set.bits(element, extremum))?;
+        builder.fill(1, empty)?;
     } else {
         let axes = merge(input.shape(), &reduced);
         let (source, mut values) = (Region::all(0), Region::all(1));
         let Some(positions) = operator.indices else {
             reduce_axes(&mut builder, tuning, source, values, &axes)?;
+            builder.join(1, initial)?;
             return Ok(builder.finish());
         };
         if !operator.values {

@@ -30,7 +30,7 @@ use crate::base::error::{Error, Result};
 use crate::plan::Kernel;
 use crate::tensor::key::{Extremum, Nan};
 use crate::tensor::{
-    ElementType, EmptySet, Indices, Inputs, Outputs, Tensor, TensorDesc, one_of_each,
+    ElementType, EmptySet, Indices, Inputs, Outputs, Rules, Scalar, Tensor, TensorDesc, one_of_each,
 };
 
 /// The kernels of this module.
@@ -94,6 +94,8 @@ pub struct SegmentMax {
     pub extremum: Extremum,
     /// How NaN is handled.
     pub nan: Nan,
+    /// A value that joins each segment, if any.
+    pub initial: Option<Scalar>,
     /// How the winning rows are given, if they are a result.
     pub indices: Option<Indices>,
     /// Whether the last result is a status.
@@ -113,6 +115,7 @@ impl SegmentMax {
             segments,
             num_segments: None,
             empty_segment: EmptySet::Zero,
+            initial: None,
             extremum: Extremum::Maximum,
             nan: Nan::Propagate,
             indices: None,
@@ -164,6 +167,24 @@ impl SegmentMax {
         self
     }
 
+    /// A value that joins each segment, as one more element: the result is not below it (for minima, not
+    /// above), and it is the result of a segment without rows. `None` by default. It is an error beside
+    /// [`indices`](Self::indices), and for a gradient. PyTorch's
+    /// `segment_reduce` has it. It takes one more launch, over the results.
+    pub fn initial(mut self, initial: impl Into<Scalar>) -> Self {
+        self.initial = Some(initial.into());
+        self
+    }
+
+    /// How elements of a type are handled.
+    ///
+    /// # Errors
+    /// As [`infer`](Self::infer).
+    pub(crate) fn rules(&self, element_type: ElementType) -> Result<Rules> {
+        let order = (self.nan, self.extremum);
+        Rules::new(element_type, order, self.empty_segment, (self.initial, self.indices))
+    }
+
     /// Adds a second result, of the same shape: the row that each maximum comes from, and -1 for a
     /// segment without rows. Rows with equal maxima have the index of the first. +0 and -0 are then
     /// equal, and a maximum has the bits of the element in its row. So a zero may have another sign
@@ -197,11 +218,13 @@ impl SegmentMax {
     /// [`Error::InputCount`]; [`Error::SegmentDataRank`] for scalar data, [`Error::SegmentIdsRank`] and
     /// [`Error::WrongElementType`] for a second input that is not 1-D of an integer type,
     /// [`Error::SegmentIdsLength`] if the number of ids differs from the number of rows or there are no offsets,
-    /// [`Error::BadAttribute`] for a number of segments beside offsets, or for indices of an
-    /// unsupported type or numbering, [`Error::SegmentCountUnknown`] if none is given for ids,
+    /// [`Error::BadAttribute`] for a number of segments beside offsets, for indices of an
+    /// unsupported type or numbering, or for an initial value beside indices or that is no element of the
+    /// data's type, [`Error::SegmentCountUnknown`] if none is given for ids,
     /// [`Error::IndexTooLarge`], [`Error::ShapeOverflow`].
     pub fn infer<'a>(&self, inputs: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
         let [data, ids] = one_of_each(self.name(), &inputs.into_inputs())?;
+        self.rules(data.element_type())?;
         let segments = self.count(data, ids)?.ok_or(Error::SegmentCountUnknown)?;
         let mut shape = data.shape().to_vec();
         shape[0] = segments;
@@ -252,11 +275,6 @@ impl SegmentMax {
             return Err(Error::SegmentIdsLength { what, length, rows });
         }
         Ok(self.num_segments)
-    }
-
-    /// The bits of a result without rows.
-    pub(crate) fn empty_bits(&self, element_type: ElementType) -> u64 {
-        self.empty_segment.bits(element_type, self.extremum)
     }
 
     fn what(&self) -> &'static str {

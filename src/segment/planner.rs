@@ -13,7 +13,7 @@ use crate::plan::{
     Axis, Builder, Kernel, MAX_ELEMENTS, Plan, Range, Region, Shader, Target, divisor,
 };
 use crate::tensor::key::{Ranking, key_words};
-use crate::tensor::{ElementType, Outputs, TensorDesc};
+use crate::tensor::{ElementType, Outputs, Rules, TensorDesc};
 
 /// The second input: ids, offsets or indices.
 const IDS: usize = 1;
@@ -119,7 +119,7 @@ pub(crate) fn plan(
     target: Target<'_>,
     tuning: &Tuning,
 ) -> Result<Plan> {
-    let ranking = Ranking::new(data.element_type(), operator.nan, operator.extremum);
+    let Rules { ranking, initial, empty: empty_bits } = operator.rules(data.element_type())?;
     let mut builder = Builder::new(&[data, ids], outputs.clone(), ranking, target);
     let element = data.element_type();
     let inner: u64 = data.shape()[1..].iter().map(|&d| d as u64).product();
@@ -142,7 +142,6 @@ pub(crate) fn plan(
         (false, None) if packed && !inner.is_multiple_of(builder.block()) => Some(2),
         (false, None) => None,
     };
-    let empty_bits = operator.empty_bits(element);
     let planner = Planner {
         tuning,
         segments_are: operator.segments,
@@ -166,6 +165,7 @@ pub(crate) fn plan(
     }
     if !outputs[0].is_empty() {
         planner.all(&mut builder, row_ids)?;
+        builder.join(planner.values, initial)?;
     }
     Ok(builder.finish())
 }

@@ -144,8 +144,8 @@ impl<'a> Segment<'a> {
         }
     }
 
-    fn finish_as(&mut self, order: impl KeyOrder) {
-        let empty = self.operator.empty_bits(self.data.desc().element_type());
+    /// Gives each segment without rows the bits of an empty one.
+    fn finish_as(&mut self, order: impl KeyOrder, empty: u64) {
         let rows = self.values.bits_mut().chunks_exact_mut(self.inner.max(1));
         for (row, _) in rows.zip(&self.seen).filter(|(_, seen)| !**seen) {
             fill(order, row, empty);
@@ -249,11 +249,12 @@ impl Work for Segment<'_> {
             Segments::Unsorted => SegmentMax::unsorted(),
             _ => SegmentMax::sorted(),
         };
-        let operator = operator
+        let mut operator = operator
             .num_segments(renumbered.segments.len())
             .nan(self.operator.nan)
             .extremum(self.operator.extremum)
             .indices(self.positions.as_ref().map(|_| Indices::new(ElementType::I32)));
+        operator.initial = self.operator.initial;
         piece.renumbered = Some(renumbered);
         let rows = piece.rows.len();
         let data = TensorDesc::new(self.data.desc().element_type(), [rows, piece.columns.len()])?;
@@ -279,7 +280,8 @@ impl Work for Segment<'_> {
 
     fn finish(mut self) -> Result<Vec<Tensor>> {
         let t = self.data.desc().element_type();
-        with_order!(t, Ranking::MAXIMUM, order => self.finish_as(order));
+        let empty = self.operator.rules(t)?.empty;
+        with_order!(t, Ranking::MAXIMUM, order => self.finish_as(order, empty));
         let dropped = self.operator.status.then(|| self.dropped());
         let mut results = vec![self.values.finish()?];
         if let Some(positions) = self.positions {

@@ -1,7 +1,7 @@
 //! Attributes that several operators have.
 
-use super::ElementType;
-use super::key::{Extremum, finite_bits, infinite_bits};
+use super::key::{Extremum, Key, KeyOrder, Nan, Ranking, finite_bits, infinite_bits, with_order};
+use super::{ElementType, Scalar};
 use crate::base::error::{Error, Result};
 
 /// The result of a set, window or segment without elements.
@@ -30,6 +30,51 @@ impl EmptySet {
             Self::Zero => 0,
         }
     }
+}
+
+/// How an operator handles elements, for one element type.
+#[derive(Clone, Copy)]
+pub(crate) struct Rules {
+    pub ranking: Ranking,
+    /// The bits of the initial value, if there is one.
+    pub initial: Option<u64>,
+    /// The bits of the result of a set without elements.
+    pub empty: u64,
+}
+
+impl Rules {
+    /// # Errors
+    /// [`Error::BadAttribute`] for an initial value that is no element of the type, or beside indices,
+    /// because it has no position.
+    pub(crate) fn new(
+        element_type: ElementType,
+        (nan, extremum): (Nan, Extremum),
+        empty: EmptySet,
+        (initial, indices): (Option<Scalar>, Option<Indices>),
+    ) -> Result<Self> {
+        let ranking = Ranking::new(element_type, nan, extremum);
+        let Some(initial) = initial else {
+            let empty = empty.bits(element_type, extremum);
+            return Ok(Self { ranking, initial: None, empty });
+        };
+        if indices.is_some() {
+            refuse_initial(Some(initial), "absent beside indices: it has no position")?;
+        }
+        let bits = initial.bits(element_type)?;
+        // A NaN is canonical, as every NaN of a result.
+        let empty = with_order!(element_type, ranking, order => order.bits(order.key(Key::narrow(bits))).wide());
+        Ok(Self { ranking, initial: Some(bits), empty })
+    }
+}
+
+/// # Errors
+/// [`Error::BadAttribute`] for an initial value.
+pub(crate) fn refuse_initial(initial: Option<Scalar>, expected: &'static str) -> Result<()> {
+    let refused = |initial: Scalar| {
+        let value = initial.to_string();
+        Err(Error::BadAttribute { attribute: "initial", expected, value })
+    };
+    initial.map_or(Ok(()), refused)
 }
 
 /// How an operator gives the positions of maxima, its second result. +0 and -0 are equal, and so are

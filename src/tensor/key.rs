@@ -388,7 +388,7 @@ pub(crate) const fn float_bits(element_type: ElementType) -> [u64; 2] {
     }
 }
 
-/// The low and high word of the key of an element that is not NaN.
+/// The low and high word of the key of an element.
 pub(crate) fn key_words(element_type: ElementType, ranking: Ranking, bits: u64) -> [u32; 2] {
     let key: u64 = with_order!(element_type, ranking, order => order.key(Key::narrow(bits)).wide());
     [key as u32, (key >> 32) as u32]

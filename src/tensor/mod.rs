@@ -11,11 +11,13 @@ pub(crate) mod memory;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod outputs;
+mod scalar;
 mod strided;
 pub(crate) mod view;
 
 pub use crate::base::element_type::ElementType;
 pub use attributes::{EmptySet, Indices, Numbering};
+pub(crate) use attributes::{Rules, refuse_initial};
 pub use element::Element;
 #[cfg(feature = "cpu")]
 pub(crate) use host::Memory as HostMemory;
@@ -24,6 +26,7 @@ pub use host_view::TensorView;
 pub use memory::{Words, zeroed};
 pub use outputs::{Inputs, Outputs};
 pub(crate) use outputs::{Names, check_input, one_of_each};
+pub use scalar::Scalar;
 pub use view::View;
 
 use crate::base::error::{Error, Result};

@@ -12,7 +12,7 @@ macro_rules! files {
 
 files! {
     "common":
-        "block" "divide" "element" "fill" "invocation" "key" "memory" "pack" "source" "store"
+        "block" "divide" "element" "fill" "invocation" "join" "key" "memory" "pack" "source" "store"
         "unpack" "vector" "view";
     "gradient":
         "claim" "elements" "places" "pool" "scatter" "sum" "tile";

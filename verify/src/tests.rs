@@ -179,7 +179,7 @@ fn cases_share_pipelines() {
     let all: std::collections::BTreeSet<u64> = indices.into_iter().collect();
     assert!(all.into_iter().eq(0..2000));
     println!("{made} pipelines");
-    assert!(made < 1450, "{made}");
+    assert!(made < 1475, "{made}");
 }
 
 /// A short run names the kernels that it did not reach, whatever operators its cases have.

@@ -114,6 +114,8 @@ export interface ReduceMax {
     nan?: Nan;
     /** `negativeInfinity` by default. */
     emptySet?: EmptySet;
+    /** A number that joins each set as one more element; not with `indices`, nor for a gradient. */
+    initial?: number | bigint | boolean;
     /**
      * Whether to return the positions of the maxima within the reduced axes: `i64`, of equal elements the
      * first. The sign of a zero may change: see {@link Indices}.
@@ -122,7 +124,7 @@ export interface ReduceMax {
 }
 
 /** The position of a maximum. */
-export interface ArgMax extends Omit<ReduceMax, 'indices'> {
+export interface ArgMax extends Omit<ReduceMax, 'indices' | 'initial'> {
     /** `i64` by default. */
     type?: 'i32' | 'i64';
     /** Selects the last of equal elements instead of the first. */
@@ -157,6 +159,8 @@ export type MaxPool = (Windows | AdaptiveWindows) & {
     extremum?: Extremum;
     nan?: Nan;
     emptyWindow?: EmptySet;
+    /** A number that joins each window as one more element; not with `indices`, nor for a gradient. */
+    initial?: number | bigint | boolean;
     /**
      * Whether to return the positions of the maxima: `i64`, in row-major order of the whole tensor, of equal
      * elements the first. The sign of a zero may change: see {@link Indices}.
@@ -177,6 +181,8 @@ export interface SegmentMax {
     outOfRange?: 'error' | 'drop';
     /** `zero` by default. */
     emptySegment?: 'zero' | EmptySet;
+    /** A number that joins each segment as one more element; not with `indices`, nor for a gradient. */
+    initial?: number | bigint | boolean;
     extremum?: Extremum;
     nan?: Nan;
     /**

@@ -129,6 +129,7 @@ fn reduce_max(mut fields: Fields) -> Made<ReduceMax> {
     op.extremum = fields.choice("extremum", &EXTREMUM, op.extremum)?;
     op.nan = fields.choice("nan", &NAN, op.nan)?;
     op.empty_set = fields.choice("emptySet", &EMPTY_SET, op.empty_set)?;
+    op.initial = fields.scalar("initial")?;
     op.indices = read_indices(&mut fields, |fields, indices| {
         indices.last = fields.boolean("last", indices.last)?;
         Ok(())
@@ -174,6 +175,7 @@ fn max_pool(mut fields: Fields) -> Made<MaxPool> {
     op.extremum = fields.choice("extremum", &EXTREMUM, op.extremum)?;
     op.nan = fields.choice("nan", &NAN, op.nan)?;
     op.empty_window = fields.choice("emptyWindow", &EMPTY_SET, op.empty_window)?;
+    op.initial = fields.scalar("initial")?;
     op.indices = read_indices(&mut fields, |fields, indices| {
         indices.numbering = fields.choice("order", &ORDER, indices.numbering)?;
         match (fields.integer("axis")?, indices.numbering) {
@@ -214,6 +216,7 @@ fn segment_max(mut fields: Fields) -> Made<SegmentMax> {
         op.num_segments = Some(unsigned("numSegments", "0 or more", count, &count)?);
     }
     op.empty_segment = fields.choice("emptySegment", &EMPTY_SEGMENT, op.empty_segment)?;
+    op.initial = fields.scalar("initial")?;
     op.extremum = fields.choice("extremum", &EXTREMUM, op.extremum)?;
     op.nan = fields.choice("nan", &NAN, op.nan)?;
     // Rows are numbered in one way, whatever the order and axis.

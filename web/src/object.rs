@@ -9,6 +9,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::future_to_promise;
 use wgmax::Error;
+use wgmax::operator::Scalar;
 
 /// An object with these properties.
 pub fn object<const N: usize>(properties: [(&str, JsValue); N]) -> JsValue {
@@ -83,6 +84,16 @@ impl Fields {
     /// A shape.
     pub fn shape(&mut self, key: &'static str) -> Result<Option<Vec<usize>>, Error> {
         self.integers(key)?.map(|list| unsigned_list(key, "0 or more", &list)).transpose()
+    }
+
+    /// A number or truth value.
+    pub fn scalar(&mut self, key: &'static str) -> Result<Option<Scalar>, Error> {
+        let Some(value) = self.take(key) else { return Ok(None) };
+        let big =
+            || value.clone().dyn_into::<BigInt>().ok().and_then(|_| text(&value).parse().ok());
+        let found = value.as_f64().map(Scalar::from).or_else(|| value.as_bool().map(Scalar::from));
+        let found = found.or_else(big).ok_or_else(|| bad(key, "a number", &value))?;
+        Ok(Some(found))
     }
 
     /// One of some names.

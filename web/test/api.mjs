@@ -64,6 +64,12 @@ tests['reduceMax has its attributes'] = (wgmax, options) => both(wgmax, options,
     equal(await (await device.reduceMax(nothing, { axes: [1] })).numbers(), []);
     const scalar = await device.tensor('i64', [], 7n);
     equal([scalar.shape, await scalar.numbers()], [[], [7]]);
+    const joined = async (initial, extremum) => (await device.reduceMax(x, { axes: [1], nan: 'ignore', initial, extremum })).numbers();
+    equal([await joined(2.5), await joined(-0), await joined(-2n, 'minimum')], [[5, 2.5], [5, -0], [-2, -Infinity]]);
+    equal(await (await device.reduceMax(nothing, { axes: [0], initial: true })).numbers(), [1, 1]);
+    await fails('BadAttribute', () => device.reduceMax(scalar, { initial: 0.5 }));
+    await fails('BadAttribute', () => device.reduceMax(x, { initial: '0' }));
+    await fails('BadAttribute', () => device.reduceMax(x, { initial: 0, indices: true }));
 });
 
 tests['maxPool has its attributes, and its results feed the next'] = (wgmax, options) => both(wgmax, options, async (device) => {

@@ -8,7 +8,9 @@ use wgmax::{Extremum, Tensor, TensorDesc};
 
 use super::axes::Axes;
 use super::operation::{self, OneInput, Read};
-use super::options::{EmptyChoice, IndexAxisArgument, IndexTypeArgument, List, NanChoice, choices};
+use super::options::{
+    EmptyChoice, IndexAxisArgument, IndexTypeArgument, InitialArgument, List, NanChoice, choices,
+};
 use super::output;
 pub use advice::Given;
 
@@ -47,6 +49,8 @@ pub struct Attributes {
     /// Result of a window that covers no element, for floats
     #[arg(long, value_enum, default_value = "neg-inf")]
     empty: EmptyChoice,
+    #[command(flatten)]
+    initial: InitialArgument,
     #[command(flatten)]
     index: IndexTypeArgument,
     /// How positions are numbered
@@ -147,6 +151,7 @@ impl Attributes {
             .nan(self.nan.into())
             .empty_window(self.empty.into())
             .indices(indices.then_some(numbered));
+        operator.initial = self.initial.initial;
         if let Some(strides) = &self.strides {
             operator = operator.strides(strides.sizes("--strides", windows, 1)?);
         }

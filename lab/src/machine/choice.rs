@@ -76,7 +76,12 @@ pub struct Sets {
     pub ties: Ties,
     /// The bytes of an element.
     pub size: usize,
+    /// The key of the initial value, if there is one. It is the element [`INITIAL`] of sets.
+    pub initial: Option<u64>,
 }
+
+/// The number of the initial value in sets.
+pub const INITIAL: u32 = u32::MAX - 1;
 
 impl Sets {
     fn number(&mut self, ranges: Vec<[u32; 2]>) -> u32 {
@@ -671,9 +676,17 @@ impl Sets {
     fn field(&mut self, bytes: &[u32], bits: u32) -> Field {
         if bytes.iter().all(|&byte| byte == PLAIN) {
             let mask = (1u64 << (8 * bytes.len())) - 1;
-            return if u64::from(bits) & mask == 0 { Field::Zero } else { Field::Other };
+            return match u64::from(bits) & mask {
+                0 => Field::Zero,
+                key => self.initial_set(key).map_or(Field::Other, Field::Key),
+            };
         }
         self.key_set(bytes).map_or(Field::Other, Field::Key)
+    }
+
+    /// The set of the initial value alone, if this is its key.
+    fn initial_set(&mut self, key: u64) -> Option<u32> {
+        (self.initial == Some(key)).then(|| self.of(vec![INITIAL]))
     }
 
     /// The maximum of two keys of 64 bits, each with its low word first.
@@ -682,8 +695,14 @@ impl Sets {
         let (all_a, all_b) = (bytes(a), bytes(b));
         let zero = |pair: [Operand; 2]| pair.iter().all(|&word| is_zero(word));
         let is_plain = |bytes: &[u32]| bytes.iter().all(|&byte| byte == PLAIN);
-        let set = match (self.key_set(&all_a), self.key_set(&all_b)) {
-            _ if is_plain(&all_a) && is_plain(&all_b) => return [PLAIN_WORD; 2],
+        if is_plain(&all_a) && is_plain(&all_b) {
+            return [PLAIN_WORD; 2];
+        }
+        let mut set_of = |pair: [Operand; 2], bytes: &[u32]| match is_plain(bytes) {
+            true => self.initial_set(u64::from(pair[1].1) << 32 | u64::from(pair[0].1)),
+            false => self.key_set(bytes),
+        };
+        let set = match (set_of(a, &all_a), set_of(b, &all_b)) {
             (Some(a), Some(b)) => self.join(a, b),
             (Some(set), _) if zero(b) => set,
             (_, Some(set)) if zero(a) => set,

@@ -30,6 +30,7 @@ use wgmax::wgpu::naga::{
     Module, TypeInner,
 };
 
+pub use choice::INITIAL;
 use layout::{Packing, offsets, scalars, type_of};
 pub use memory::{Access, Binding, Memory, Order, Shadow};
 use shade::Shades;

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use wgmax::operator::{
-    EmptySet, Layout, MaxPool, Numbering, Operator, Padding, ReduceMax, Rounding, ScatterBy,
-    ScatterMax, SegmentMax, Segments,
+    EmptySet, Layout, MaxPool, Numbering, Operator, Padding, ReduceMax, Rounding, Scalar,
+    ScatterBy, ScatterMax, SegmentMax, Segments,
 };
 use wgmax::{Extremum, Nan};
 
@@ -58,12 +58,17 @@ fn last(extremum: Extremum) -> &'static str {
     }
 }
 
+fn initial(initial: Option<Scalar>) -> Option<String> {
+    initial.map(|initial| format!("initial value {initial}"))
+}
+
 fn reduce_max(op: &ReduceMax) -> Vec<String> {
     let axes = op.axes.as_deref();
     let mut words = vec![axes.map_or("all axes".to_string(), |axes| format!("axes {axes:?}"))];
     words.extend(op.keep_dims.then(|| "dimensions kept".to_string()));
     words.extend(nan(op.nan));
     words.extend(empty(op.empty_set, op.extremum, "empty sets"));
+    words.extend(initial(op.initial));
     words.extend(op.indices.map(|indices| {
         let which = if indices.last { "last" } else { "first" };
         format!("{which} {} positions", indices.element_type)
@@ -103,6 +108,7 @@ fn max_pool(op: &MaxPool) -> Vec<String> {
     words.extend((op.layout == Layout::Nxc).then(|| "channels last".to_string()));
     words.extend(nan(op.nan));
     words.extend(empty(op.empty_window, op.extremum, "empty windows"));
+    words.extend(initial(op.initial));
     words.extend(op.indices.map(|indices| match indices.numbering {
         Numbering::ColumnMajor => format!("column-major {} indices", indices.element_type),
         Numbering::FromAxis(axis) => format!("{} indices from axis {axis}", indices.element_type),
@@ -125,6 +131,7 @@ fn segment_max(op: &SegmentMax) -> Vec<String> {
         EmptySet::Identity => Some("empty segments give an infinity".to_string()),
         other => Some(format!("empty segments {other:?}")),
     });
+    words.extend(initial(op.initial));
     words.extend(op.indices.map(|indices| format!("{} rows", indices.element_type)));
     words.extend(op.status.then(|| "a status".to_string()));
     words

@@ -1,6 +1,6 @@
 //! Draws drafts that meet their aims, and the elements of cases.
 
-use wgmax::operator::Operator;
+use wgmax::operator::{Operator, Scalar};
 use wgmax::{ElementType, Result, Tensor};
 
 use super::aim::Aim;
@@ -13,8 +13,56 @@ use super::{Case, Kind, PlanOverrides, Random, gradient, max_pool, reduce_max, s
 const MAX_TRIES: u64 = 10_000;
 
 /// A random draft, which meets its aim if there is one, and limits for it. Small workgroups, if
-/// any, have the given size.
+/// any, have the given size. In one of eight cases an initial value joins the sets.
 pub(super) fn draw(
+    random: &mut Random,
+    kind: Kind,
+    t: ElementType,
+    budget: u64,
+    aim: Option<Aim>,
+    workgroup: Option<u32>,
+) -> Result<(Draft, PlanOverrides)> {
+    let (mut draft, overrides) = meeting(random, kind, t, budget, aim, workgroup)?;
+    // From a stream of its own.
+    let random = &mut Random::stream(random.0, t as u64);
+    if random.once_in(8)
+        && let Some(joins) = initial_of(&mut draft.operator)
+    {
+        *joins = Some(initial(t, random));
+        // A plan with one more launch may be too long.
+        if aim.is_some_and(|aim| !draft.meets(aim, &overrides)) {
+            initial_of(&mut draft.operator).map(Option::take);
+        }
+    }
+    Ok((draft, overrides))
+}
+
+/// The initial value of an operator that may have one.
+pub(super) fn initial_of(operator: &mut Operator) -> Option<&mut Option<Scalar>> {
+    match operator {
+        Operator::ReduceMax(op) if op.indices.is_none() => Some(&mut op.initial),
+        Operator::MaxPool(op) if op.indices.is_none() => Some(&mut op.initial),
+        Operator::SegmentMax(op) if op.indices.is_none() => Some(&mut op.initial),
+        _ => None,
+    }
+}
+
+/// A number that the type has.
+fn initial(t: ElementType, random: &mut Random) -> Scalar {
+    let float =
+        random.pick(&[-1.0, -0.0, 0.0, 0.5, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 96.0]);
+    let (small, large) = if t.size() == 1 { (-100, 100) } else { (-30_000, 30_000) };
+    let integer = random.pick(&[small, -1, 0, 1, 7, large]);
+    match t {
+        ElementType::Bool => random.once_in(2).into(),
+        _ if t.is_float() => float.into(),
+        ElementType::I8 | ElementType::I16 | ElementType::I32 | ElementType::I64 => integer.into(),
+        _ => integer.max(0).into(),
+    }
+}
+
+/// As [`draw`], without initial values.
+fn meeting(
     random: &mut Random,
     kind: Kind,
     t: ElementType,

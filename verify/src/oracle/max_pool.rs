@@ -75,7 +75,7 @@ fn each_window(
     let results = out_shape.iter().product::<usize>();
     for number in 0..results {
         let at = coordinates(number, out_shape);
-        let mut best = Best::new(op.extremum);
+        let mut best = Best::new(op.extremum).joined_by(t, op.initial);
         let mut element = at.clone();
         'taps: for tap in 0..window.iter().product::<usize>() {
             let mut rest = tap;

@@ -37,8 +37,8 @@ pub use reduce_max::reduced;
 pub use segment_max::{id, status};
 pub use sets::sets;
 use value::Best;
-pub use value::bits_at;
 pub(crate) use value::{Value, empty_bits, float, infinity, value};
+pub use value::{bits_at, scalar_bits};
 
 /// Computes the results of an operator.
 ///

@@ -31,7 +31,7 @@ pub(super) fn run(op: &ReduceMax, input: &Tensor) -> Result<Vec<Tensor>> {
     let reduced = reduced(op, rank);
     let [(kept, sizes), (gone, gone_sizes)] = axes(op, shape);
     let last = op.indices.is_some_and(|positions| positions.last);
-    let none = Best::new(op.extremum).last(last);
+    let none = Best::new(op.extremum).last(last).joined_by(t, op.initial);
     let mut best = repeated(none, sizes.iter().product())?;
     for number in 0..input.len() {
         let at = coordinates(number, shape);

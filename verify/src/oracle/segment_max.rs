@@ -16,7 +16,7 @@ pub(super) fn run(op: &SegmentMax, data: &Tensor, ids: &Tensor) -> Result<Vec<Te
     let (mut values, mut rows) = (reserved(results)?, reserved(results)?);
     for mine in &members {
         for column in 0..inner {
-            let mut best = Best::new(op.extremum);
+            let mut best = Best::new(op.extremum).joined_by(t, op.initial);
             for &row in mine {
                 best.add(t, bits_at(data, row * inner + column), row);
             }

@@ -1,7 +1,7 @@
 //! Elements as numbers, and the maximum or minimum of a set of them.
 
 use half::{bf16, f16};
-use wgmax::operator::EmptySet;
+use wgmax::operator::{EmptySet, Scalar};
 use wgmax::{ElementType, Extremum, Nan, Tensor};
 
 /// The value of an element, which Rust's own comparison orders. The oracle must not use keys.
@@ -90,6 +90,22 @@ pub(crate) fn empty_bits(t: ElementType, empty: EmptySet, extremum: Extremum) ->
     }
 }
 
+/// The bits of a number as an element, zero-extended.
+pub fn scalar_bits(t: ElementType, scalar: Scalar) -> u64 {
+    let text = scalar.to_string();
+    let float = || text.parse::<f64>().expect("a number");
+    match t {
+        ElementType::F32 => text.parse::<f32>().expect("a number").to_bits().into(),
+        ElementType::F64 => float().to_bits(),
+        ElementType::F16 => f16::from_f64(float()).to_bits().into(),
+        ElementType::Bf16 => bf16::from_f64(float()).to_bits().into(),
+        _ => {
+            let value = text.parse().unwrap_or_else(|_| float() as i128);
+            value as u64 & (u64::MAX >> (64 - 8 * t.size()))
+        }
+    }
+}
+
 /// The maximum of the elements added so far, or the minimum.
 #[derive(Clone, Copy)]
 pub(super) struct Best {
@@ -112,6 +128,14 @@ impl Best {
     /// The same with the position of the last of equal elements, or the first.
     pub(super) fn last(self, last: bool) -> Self {
         Self { last, ..self }
+    }
+
+    /// Adds an initial value, if there is one, which has no position.
+    pub(super) fn joined_by(mut self, t: ElementType, initial: Option<Scalar>) -> Self {
+        if let Some(initial) = initial {
+            self.add(t, scalar_bits(t, initial), 0);
+        }
+        self
     }
 
     /// Adds an element. Positions must ascend.

@@ -7,7 +7,7 @@ use wgmax::operator::{
 use wgmax::{Extremum, Nan};
 
 use super::{Case, below, with_kernel, with_output_sizes};
-use crate::cases::{PlanOverrides, gradient};
+use crate::cases::{PlanOverrides, draw, gradient};
 use crate::oracle::reduced;
 
 /// The case with one attribute simplified, or without a narrowed limit.
@@ -34,13 +34,18 @@ pub(super) fn simpler(case: &Case) -> Vec<Case> {
 
 /// The operators with one attribute simplified, for data of this rank.
 fn operators(operator: &Operator, rank: usize) -> Vec<Operator> {
-    match operator {
+    let mut simpler = match operator {
         Operator::ReduceMax(op) => changed(op, reduce_max(op, rank)),
         Operator::MaxPool(op) => changed(op, max_pool(op)),
         Operator::SegmentMax(op) => changed(op, segment_max(op)),
         Operator::ScatterMax(op) => changed(op, scatter_max(op)),
         _ => Vec::new(),
+    };
+    let mut plain = operator.clone();
+    if draw::initial_of(&mut plain).is_some_and(|initial| initial.take().is_some()) {
+        simpler.push(plain);
     }
+    simpler
 }
 
 /// The new operators that differ from the old one.

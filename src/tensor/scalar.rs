@@ -1,0 +1,205 @@
+//! One number, for an element of any type.
+
+use std::fmt;
+use std::str::FromStr;
+
+use half::{bf16, f16};
+
+use super::ElementType;
+use super::element::integer;
+use crate::base::error::{Error, Result};
+
+/// A number that becomes an element of the type of an operator's input, such as a
+/// [`ReduceMax::initial`](crate::operator::ReduceMax::initial).
+///
+/// Made from any Rust number or `bool`, or from text (`"-1.5"`, `"nan"`, `"-inf"`). As an element of a
+/// float type it is rounded to the nearest. As an element of an integer type it must be in range and
+/// have no fraction; as a `bool` it must be 0 or 1.
+///
+/// ```
+/// use wgmax::operator::{ReduceMax, Scalar};
+/// use wgmax::{Device, Run, Tensor};
+///
+/// let input = Tensor::from_slice([2, 2], &[-5i8, -7, 3, 1])?;
+/// let found = ReduceMax::new().axes([1]).initial(0).run(&Device::cpu(), &input)?;
+/// assert_eq!(found[0].as_slice::<i8>()?, [0, 3]);
+/// assert_eq!("0".parse::<Scalar>()?, Scalar::from(0));
+/// # Ok::<(), wgmax::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Deserialize, serde::Serialize),
+    serde(into = "String", try_from = "String")
+)]
+pub struct Scalar(Value);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Value {
+    Integer(i128),
+    /// The bits of an `f64`.
+    Float(u64),
+}
+
+impl Scalar {
+    /// The bits of the element of this type.
+    ///
+    /// # Errors
+    /// [`Error::BadAttribute`] if an integer type or `bool` has no such element.
+    pub(crate) fn bits(self, element_type: ElementType) -> Result<u64> {
+        if element_type.is_float() {
+            return Ok(self.float_bits(element_type));
+        }
+        let whole = match self.0 {
+            Value::Integer(value) => Some(value),
+            // Saturates, so that what is out of range stays so.
+            Value::Float(bits) => {
+                let value = f64::from_bits(bits);
+                (value.trunc() == value).then_some(value as i128)
+            }
+        };
+        let fits = |value: &i128| match element_type {
+            ElementType::Bool => (0..=1).contains(value),
+            _ => integer(element_type, *value as u64 & mask(element_type)) == *value,
+        };
+        whole.filter(fits).map(|value| value as u64 & mask(element_type)).ok_or_else(|| {
+            Error::BadAttribute {
+                attribute: "initial",
+                expected: "an element of the input's type",
+                value: format!("{self}, and the type {element_type}"),
+            }
+        })
+    }
+
+    fn float_bits(self, element_type: ElementType) -> u64 {
+        let wide = match self.0 {
+            Value::Integer(value) => value as f64,
+            Value::Float(bits) => f64::from_bits(bits),
+        };
+        match (element_type, self.0) {
+            (ElementType::F64, _) => wide.to_bits(),
+            (ElementType::F16, _) => f16::from_f64(wide).to_bits().into(),
+            (ElementType::Bf16, _) => bf16::from_f64(wide).to_bits().into(),
+            (_, Value::Integer(value)) => (value as f32).to_bits().into(),
+            (_, Value::Float(_)) => (wide as f32).to_bits().into(),
+        }
+    }
+}
+
+/// The bits of an element.
+fn mask(element_type: ElementType) -> u64 {
+    u64::MAX >> (64 - 8 * element_type.size())
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Value::Integer(value) => write!(f, "{value}"),
+            Value::Float(bits) => write!(f, "{:?}", f64::from_bits(bits)),
+        }
+    }
+}
+
+impl fmt::Debug for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Scalar {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let integer = text.parse().map(Value::Integer);
+        let float = || text.parse().map(|value: f64| Value::Float(value.to_bits()));
+        let truth = || text.parse().map(|value: bool| Value::Integer(value.into()));
+        let number = integer.ok().or_else(|| float().ok()).or_else(|| truth().ok());
+        number.map(Self).ok_or_else(|| Error::BadAttribute {
+            attribute: "initial",
+            expected: "a number",
+            value: format!("{text:?}"),
+        })
+    }
+}
+
+impl From<Scalar> for String {
+    fn from(scalar: Scalar) -> Self {
+        scalar.to_string()
+    }
+}
+
+impl TryFrom<String> for Scalar {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+macro_rules! from_numbers {
+    ($($rust:ty)*, $make:expr) => {$(
+        impl From<$rust> for Scalar {
+            fn from(value: $rust) -> Self {
+                Self($make(value.into()))
+            }
+        }
+    )*};
+}
+
+from_numbers!(i8 u8 i16 u16 i32 u32 i64 u64 bool, Value::Integer);
+from_numbers!(f16 bf16 f32 f64, |value: f64| Value::Float(value.to_bits()));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bits(scalar: impl Into<Scalar>, t: ElementType) -> Option<u64> {
+        scalar.into().bits(t).ok()
+    }
+
+    #[test]
+    fn integers_are_in_range() {
+        use ElementType::{Bool, I8, I64, U8, U64};
+        assert_eq!(bits(-1, I8), Some(0xff));
+        assert_eq!(bits(-128, I8), Some(0x80));
+        assert_eq!([bits(128, I8), bits(-129, I8), bits(-1, U8), bits(256, U8)], [None; 4]);
+        assert_eq!(bits(u64::MAX, U64), Some(u64::MAX));
+        assert_eq!(
+            [bits(u64::MAX, I64), bits(-1, U64), bits(1e30, I64), bits(-1e30, U64)],
+            [None; 4]
+        );
+        assert_eq!(bits(i64::MIN, I64), Some(1 << 63));
+        assert_eq!(
+            [bits(true, Bool), bits(false, U8), bits(1.0, Bool)],
+            [Some(1), Some(0), Some(1)]
+        );
+        assert_eq!(
+            [bits(2, Bool), bits(0.5, U8), bits(f32::NAN, I8), bits(f64::INFINITY, U64)],
+            [None; 4]
+        );
+    }
+
+    #[test]
+    fn floats_are_rounded() {
+        use ElementType::{Bf16, F16, F32, F64};
+        assert_eq!(bits(16_777_217, F32), Some(16_777_216f32.to_bits().into()));
+        assert_eq!(bits(0.1, F32), Some(0.1f32.to_bits().into()));
+        assert_eq!(bits(-0.0, F64), Some(1 << 63));
+        assert_eq!([bits(1e9, F16), bits(f16::from_f32(0.5), F16)], [Some(0x7c00), Some(0x3800)]);
+        assert_eq!(bits(-1, Bf16), Some(0xbf80));
+        assert!(f32::from_bits(bits(f64::NAN, F32).unwrap() as u32).is_nan());
+    }
+
+    #[test]
+    fn text_gives_the_same_number() {
+        let all =
+            [1.into(), (-1.5).into(), f64::NEG_INFINITY.into(), i64::MIN.into(), 1e300.into()];
+        for scalar in all {
+            let scalar: Scalar = scalar;
+            assert_eq!(scalar.to_string().parse::<Scalar>().unwrap(), scalar);
+        }
+        assert_eq!("true".parse::<Scalar>().unwrap(), Scalar::from(true));
+        let error = "one".parse::<Scalar>().unwrap_err().to_string();
+        assert_eq!(error, "attribute initial must be a number, but is \"one\"");
+    }
+}
