@@ -318,6 +318,9 @@ fn what_does_not_belong_together_is_refused() {
         let error = reduce.infer([&data, &wrong]).unwrap_err();
         assert!(matches!(error, Error::WrongInput { position: 1, .. }), "{error}");
     }
+    let joined = ReduceMaxBackward::new(ReduceMax::new().axes([1]).initial(0));
+    let error = joined.infer([&data, &desc(f32, &[2])]).unwrap_err();
+    assert!(matches!(error, Error::BadAttribute { attribute: "initial", .. }), "{error}");
     let integers = desc(i32, &[2, 3]);
     let error = reduce.infer([&integers, &desc(i32, &[2])]).unwrap_err();
     assert!(matches!(error, Error::WrongElementType { .. }), "{error}");

@@ -194,9 +194,10 @@ fn types_of(kernel: &str) -> Vec<ElementType> {
 
 /// The number of variants of each kernel, for types of less than a word, of one and of two: the
 /// combinations of flags that exist, times the samples of a specialized kernel.
-const VARIANTS: [(&str, [usize; 3]); 28] = [
+const VARIANTS: [(&str, [usize; 3]); 29] = [
     ("fill", [1, 1, 1]),
     ("gradient_scatter", [1, 1, 1]),
+    ("join", [1, 1, 1]),
     ("pack", [1, 1, 1]),
     ("pool_blocks", [2, 2, 2]),
     ("pool_gather", [11, 11, 11]),
@@ -233,6 +234,7 @@ const VARIANTS: [(&str, [usize; 3]); 28] = [
 fn sources(kernel: &str) -> [bool; 2] {
     match kernel {
         "fill"
+        | "join"
         | "scatter_locate"
         | "segment_check_ids"
         | "segment_expand_offsets"

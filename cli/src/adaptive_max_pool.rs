@@ -70,6 +70,7 @@ impl Attributes {
             Error::PoolRank { .. } | Error::NothingToShareOut { .. } => input.to_string(),
             Error::AxisOutOfRange { .. } => format!("--index-axis {}", self.index_axis.index_axis),
             Error::IndexTooLarge { .. } => "--index-type i32".to_string(),
+            Error::BadAttribute { attribute: "initial", .. } => "--initial".to_string(),
             _ => format!("--output-sizes {}", self.output_sizes),
         };
         anyhow::Error::from(error).context(argument)

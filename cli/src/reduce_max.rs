@@ -135,7 +135,8 @@ Examples:
     }
 
     fn remark(&self, Read { inputs, .. }: &Read, results: &[Tensor]) -> anyhow::Result<()> {
-        if inputs[0].is_empty() && !results[0].is_empty() {
+        let has_initial = self.attributes.initial.initial.is_some();
+        if inputs[0].is_empty() && !results[0].is_empty() && !has_initial {
             let (name, desc) = (&self.source.input, inputs[0].desc());
             output::remark(format_args!(
                 "{name}: {desc} is empty: the result is the --empty value"

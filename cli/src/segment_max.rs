@@ -94,6 +94,7 @@ impl Attributes {
     pub fn with_argument(&self, error: Error, data: &str, ids: &str) -> anyhow::Error {
         let argument = match (&error, self.num_segments) {
             (Error::SegmentDataRank, _) => data.to_string(),
+            (Error::BadAttribute { attribute: "initial", .. }, _) => "--initial".to_string(),
             (Error::BadAttribute { .. } | Error::ShapeOverflow { .. }, Some(count)) => {
                 format!("--num-segments {count}")
             }
@@ -181,7 +182,8 @@ Examples:
 fn remark_on_dropped(operator: &SegmentMax, inputs: &[Tensor]) -> anyhow::Result<()> {
     let rows = inputs[0].shape()[0];
     // Only the status is computed, from rows without elements.
-    let operator = operator.clone().indices(None).status(true);
+    let mut operator = operator.clone().indices(None).status(true);
+    operator.initial = None;
     let data = Tensor::from_bytes(ElementType::U8, [rows, 0], &[])?;
     let results = operator.run(&Device::cpu(), [&data, &inputs[1]])?;
     if let &[_, dropped] = results.status()?.as_slice::<u32>()?

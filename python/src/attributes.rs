@@ -47,7 +47,9 @@ pub(crate) fn reduce(
     op.keep_dims = fields.boolean("keepdims", op.keep_dims)?;
     op.nan = fields.choice("nan", &NAN, op.nan)?;
     op.empty_set = fields.choice("empty", &EMPTY, op.empty_set)?;
-    op.initial = fields.scalar("initial")?;
+    if !alone {
+        op.initial = fields.scalar("initial")?;
+    }
     let indices = Indices::new(index_type(fields)?).last(fields.boolean("select_last", false)?);
     if alone || fields.boolean("return_indices", false)? {
         op = op.indices(indices).values(!alone);

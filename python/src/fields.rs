@@ -53,11 +53,17 @@ impl<'a, 'py> Fields<'a, 'py> {
     /// A number of Python or numpy.
     pub(crate) fn scalar(&mut self, name: &str) -> PyResult<Option<Scalar>> {
         let Some(value) = self.take(name)? else { return Ok(None) };
-        let text = value.str()?.to_string().to_lowercase();
-        match text.parse() {
-            Ok(scalar) if !value.is_instance_of::<PyString>() => Ok(Some(scalar)),
-            _ => Err(bad(name, "a number", &value)),
+        let wrong = || bad(name, "a number", &value);
+        if value.is_instance_of::<PyString>() {
+            return Err(wrong());
         }
+        // Integers of any size are exact as text. A narrow float is exact as a wide one.
+        if let Ok(integer) = value.call_method0("__index__") {
+            return integer.str()?.to_string().parse().map(Some).map_err(|_| wrong());
+        }
+        let found = value.extract::<bool>().map(Scalar::from);
+        let found = found.or_else(|_| value.extract::<f64>().map(Scalar::from));
+        found.map(Some).map_err(|_| wrong())
     }
 
     /// One of some names.

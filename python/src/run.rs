@@ -203,7 +203,8 @@ pub(crate) fn check_ids(
         && !device.is_cpu()
         && let Some(&rows) = data.shape().first()
     {
-        let check = op.clone().indices(None).status(true);
+        let mut check = op.clone().indices(None).status(true);
+        check.initial = None;
         let status = wait(py, async {
             // Rows without elements: only the ids are checked.
             let rows = wgmax::Tensor::from_bytes(ElementType::U8, [rows, 0], &[])?;

@@ -203,7 +203,7 @@ def test_tensors(dtype, device):
 
 
 INITIALS = {
-    "f": [-1, 0.5, -0.0, float("nan"), float("-inf"), np.float32(96), np.float16(2)],
+    "f": [-1, 0.5, -0.0, float("nan"), float("-inf"), np.float32(96), np.float32(0.1), np.float16(0.1)],
     "i": [-100, 0, np.int8(7), 1.0, True],
     "u": [0, 7, np.uint8(200), np.True_],
     "b": [False, np.True_, 1],

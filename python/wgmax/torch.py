@@ -449,12 +449,9 @@ def _run_segment(
     # Between the segments of two outer indices, one more has the rows that belong to none.
     starts = offsets.reshape(outer, -1) + torch.arange(outer).unsqueeze(1) * rows
     flat = data.reshape(outer * rows, *data.shape[axis + 1 :])
-    options = {"segments": "offsets", "empty": "negative_infinity", "device": device}
+    options = {"segments": "offsets", "empty": "negative_infinity", "initial": initial, "device": device}
     found = _tensor(_of(low, "segment_max")(_array(flat), _array(starts.flatten()), **options))
     found = torch.cat([found, found[:1]]).view(outer, count + 1, -1)[:, :-1] if outer > 1 else found
-    if initial is not None:
-        limit = torch.minimum if low else torch.maximum
-        found = limit(found, found.new_tensor(initial))
     return found.reshape(shape).contiguous()
 
 

@@ -63,18 +63,18 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// A buffer in parts that fit bindings.
-    pub(super) fn parts(&self, buffer: usize) -> Result<Vec<Range>> {
+    /// A buffer in parts that fit bindings, however many.
+    pub(super) fn parts(&self, buffer: usize) -> Result<impl Iterator<Item = Range> + use<>> {
         let (bytes, limits) = (self.size(buffer), self.target.limits);
         let words_fit = limits.max_binding_size.min(1 << 32) / 4;
         let step = words_fit * 4 / limits.alignment * limits.alignment;
         if step == 0 {
             return Err(self.over_binding("a binding of a part of a buffer", 0));
         }
-        let offsets = (0..bytes).step_by(step as usize);
-        Ok(offsets
-            .map(|offset| Range { buffer, offset, size: (bytes - offset).min(step) })
-            .collect())
+        Ok((0..bytes.div_ceil(step)).map(move |part| {
+            let offset = part * step;
+            Range { buffer, offset, size: (bytes - offset).min(step) }
+        }))
     }
 }
 

@@ -1,5 +1,6 @@
 //! `shaders/common/join.wgsl`: joins an initial value to each result.
 
+use super::kernel::Views;
 use super::{Builder, Call, Kernel, LaunchDesc, Shader};
 use crate::base::error::Result;
 use crate::base::threads;
@@ -7,7 +8,8 @@ use crate::tensor::key::{Key, KeyOrder, Ranking, key_words, with_order};
 use crate::wgsl::params;
 
 /// Joins an initial value to each result, in place.
-pub(crate) static JOIN: Kernel = Kernel::new::<Params>("join", "common/join", run);
+pub(crate) static JOIN: Kernel =
+    Kernel::new::<Params>("join", "common/join", run).views(Views::Not);
 
 params! {
     struct Params {
@@ -28,6 +30,10 @@ impl Builder<'_> {
     pub(crate) fn join(&mut self, buffer: usize, initial: Option<u64>) -> Result<()> {
         let Some(bits) = initial else { return Ok(()) };
         let [low, high] = key_words(self.element, self.ranking, bits);
+        if [low, high] == [0, 0] {
+            // Every result has this key or a larger one.
+            return Ok(());
+        }
         let (low, high) = match self.element.size() {
             1 => (low * 0x0101_0101, low * 0x0101_0101),
             2 => (low * 0x0001_0001, low * 0x0001_0001),
@@ -68,10 +74,12 @@ fn run(shader: &Shader, call: Call<'_, '_>) {
 
 fn join<O: KeyOrder>(order: O, params: &Params, bytes: &mut [u8]) {
     let initial = O::Key::from_words(params.low, params.high);
-    let item = size_of::<O::Key>();
-    // A packed result may end within a word, which the last bytes fill.
-    let end = params.words as usize * 4 - params.last_mask.leading_zeros() as usize / 8;
-    let results: &mut [O::Key] = bytemuck::cast_slice_mut(&mut bytes[..end / item * item]);
+    // The last word may have bytes after the results: they become 0, as far as the memory has them.
+    let words = params.words as usize * 4;
+    let end = words - params.last_mask.leading_zeros() as usize / 8;
+    let padded = words.min(bytes.len());
+    bytes[end..padded].fill(0);
+    let results: &mut [O::Key] = bytemuck::cast_slice_mut(&mut bytes[..end]);
     threads::each_chunk(results, PART, |_, part| {
         part.iter_mut().for_each(|bits| *bits = order.bits(order.key(*bits).max(initial)));
     });

@@ -277,7 +277,7 @@ impl MaxPool {
     /// A value that joins each window, as one more element: the result is not below it (for minima, not
     /// above), and it is the result of a window without elements. `None` by default. It is an error beside
     /// [`indices`](Self::indices), and for a gradient. The initial value of
-    /// StableHLO's `reduce_window`. It takes one more launch, over the results.
+    /// StableHLO's `reduce_window`. It takes a pass over the results.
     pub fn initial(mut self, initial: impl Into<Scalar>) -> Self {
         self.initial = Some(initial.into());
         self

@@ -170,7 +170,7 @@ impl SegmentMax {
     /// A value that joins each segment, as one more element: the result is not below it (for minima, not
     /// above), and it is the result of a segment without rows. `None` by default. It is an error beside
     /// [`indices`](Self::indices), and for a gradient. PyTorch's
-    /// `segment_reduce` has it. It takes one more launch, over the results.
+    /// `segment_reduce` has it. It takes a pass over the results.
     pub fn initial(mut self, initial: impl Into<Scalar>) -> Self {
         self.initial = Some(initial.into());
         self

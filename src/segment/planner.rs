@@ -119,7 +119,8 @@ pub(crate) fn plan(
     target: Target<'_>,
     tuning: &Tuning,
 ) -> Result<Plan> {
-    let Rules { ranking, initial, empty: empty_bits } = operator.rules(data.element_type())?;
+    let Rules { ranking, initial: joins, empty: empty_bits } =
+        operator.rules(data.element_type())?;
     let mut builder = Builder::new(&[data, ids], outputs.clone(), ranking, target);
     let element = data.element_type();
     let inner: u64 = data.shape()[1..].iter().map(|&d| d as u64).product();
@@ -165,7 +166,7 @@ pub(crate) fn plan(
     }
     if !outputs[0].is_empty() {
         planner.all(&mut builder, row_ids)?;
-        builder.join(planner.values, initial)?;
+        builder.join(planner.values, joins)?;
     }
     Ok(builder.finish())
 }

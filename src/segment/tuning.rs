@@ -24,8 +24,8 @@ pub(crate) struct Tuning {
     pub blocks_of_group: u64,
     /// As `blocks_of_group`, for rows of the carry list.
     pub carry_blocks_of_group: u64,
-    /// For rows in any order: how many elements neighbouring invocations load side by side. Rows of fewer
-    /// elements alternate among them.
+    /// For rows in any order: how many elements neighbouring invocations load side by side. Rows of at
+    /// most half as many alternate among them.
     pub alternating: u64,
     /// Maximum ids that an invocation checks, or expands from offsets.
     pub ids_per_thread: u64,

@@ -58,7 +58,7 @@ impl Rules {
             return Ok(Self { ranking, initial: None, empty });
         };
         if indices.is_some() {
-            refuse_initial(Some(initial), "absent beside indices: it has no position")?;
+            return Err(refused(initial, "absent beside indices: it has no position"));
         }
         let bits = initial.bits(element_type)?;
         // A NaN is canonical, as every NaN of a result.
@@ -70,11 +70,11 @@ impl Rules {
 /// # Errors
 /// [`Error::BadAttribute`] for an initial value.
 pub(crate) fn refuse_initial(initial: Option<Scalar>, expected: &'static str) -> Result<()> {
-    let refused = |initial: Scalar| {
-        let value = initial.to_string();
-        Err(Error::BadAttribute { attribute: "initial", expected, value })
-    };
-    initial.map_or(Ok(()), refused)
+    initial.map_or(Ok(()), |initial| Err(refused(initial, expected)))
+}
+
+fn refused(initial: Scalar, expected: &'static str) -> Error {
+    Error::BadAttribute { attribute: "initial", expected, value: initial.to_string() }
 }
 
 /// How an operator gives the positions of maxima, its second result. +0 and -0 are equal, and so are

@@ -1,5 +1,6 @@
 //! One number, for an element of any type.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
@@ -12,7 +13,8 @@ use crate::base::error::{Error, Result};
 /// A number that becomes an element of the type of an operator's input, such as a
 /// [`ReduceMax::initial`](crate::operator::ReduceMax::initial).
 ///
-/// Made from any Rust number or `bool`, or from text (`"-1.5"`, `"nan"`, `"-inf"`). As an element of a
+/// Made from a Rust number of up to 64 bits, from a `bool`, or from text (`"-1.5"`, `"nan"`, `"-inf"`), which is
+/// also its form for serde. As an element of a
 /// float type it is rounded to the nearest. As an element of an integer type it must be in range and
 /// have no fraction; as a `bool` it must be 0 or 1.
 ///
@@ -71,6 +73,23 @@ impl Scalar {
         })
     }
 
+    /// The number as an `f32`: exactly, or the neighbour whose last bit is 1. To round that to fewer bits is to
+    /// round the number.
+    fn odd(self) -> f32 {
+        let (near, order) = match self.0 {
+            Value::Integer(value) => (value as f32, (value as f32 as i128).abs().cmp(&value.abs())),
+            Value::Float(bits) => {
+                let (wide, near) = (f64::from_bits(bits), f64::from_bits(bits) as f32);
+                (near, f64::from(near).abs().partial_cmp(&wide.abs()).unwrap_or(Ordering::Equal))
+            }
+        };
+        match order {
+            Ordering::Equal => near,
+            Ordering::Less => f32::from_bits(near.to_bits() | 1),
+            Ordering::Greater => f32::from_bits((near.to_bits() - 1) | 1),
+        }
+    }
+
     fn float_bits(self, element_type: ElementType) -> u64 {
         let wide = match self.0 {
             Value::Integer(value) => value as f64,
@@ -78,8 +97,8 @@ impl Scalar {
         };
         match (element_type, self.0) {
             (ElementType::F64, _) => wide.to_bits(),
-            (ElementType::F16, _) => f16::from_f64(wide).to_bits().into(),
-            (ElementType::Bf16, _) => bf16::from_f64(wide).to_bits().into(),
+            (ElementType::F16, _) => f16::from_f32(self.odd()).to_bits().into(),
+            (ElementType::Bf16, _) => bf16::from_f32(self.odd()).to_bits().into(),
             (_, Value::Integer(value)) => (value as f32).to_bits().into(),
             (_, Value::Float(_)) => (wide as f32).to_bits().into(),
         }
@@ -110,10 +129,12 @@ impl FromStr for Scalar {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let integer = text.parse().map(Value::Integer);
+        // No integer is -0.
+        let integer = text.parse().map(Value::Integer).ok();
+        let integer = integer.filter(|_| text != "-0");
         let float = || text.parse().map(|value: f64| Value::Float(value.to_bits()));
         let truth = || text.parse().map(|value: bool| Value::Integer(value.into()));
-        let number = integer.ok().or_else(|| float().ok()).or_else(|| truth().ok());
+        let number = integer.or_else(|| float().ok()).or_else(|| truth().ok());
         number.map(Self).ok_or_else(|| Error::BadAttribute {
             attribute: "initial",
             expected: "a number",
@@ -144,6 +165,12 @@ macro_rules! from_numbers {
             }
         }
     )*};
+}
+
+impl From<usize> for Scalar {
+    fn from(value: usize) -> Self {
+        Self(Value::Integer(value as i128))
+    }
 }
 
 from_numbers!(i8 u8 i16 u16 i32 u32 i64 u64 bool, Value::Integer);
@@ -186,6 +213,13 @@ mod tests {
         assert_eq!(bits(0.1, F32), Some(0.1f32.to_bits().into()));
         assert_eq!(bits(-0.0, F64), Some(1 << 63));
         assert_eq!([bits(1e9, F16), bits(f16::from_f32(0.5), F16)], [Some(0x7c00), Some(0x3800)]);
+        // Once, from all bits: not first to 24 or 53.
+        let above = 1.0 + 2f64.powi(-11) + 2f64.powi(-30);
+        assert_eq!([bits(above, F16), bits(-above, F16)], [Some(0x3c01), Some(0xbc01)]);
+        assert_eq!(bits(1.0 + 2f64.powi(-11), F16), Some(0x3c00));
+        let above = (1u64 << 62) + (1 << 54) + 1;
+        assert_eq!([bits(above, Bf16), bits(above - 1, Bf16)], [Some(0x5e81), Some(0x5e80)]);
+        assert_eq!([bits(f64::MAX, Bf16), bits(1e-300, F16)], [Some(0x7f80), Some(0)]);
         assert_eq!(bits(-1, Bf16), Some(0xbf80));
         assert!(f32::from_bits(bits(f64::NAN, F32).unwrap() as u32).is_nan());
     }
@@ -198,6 +232,7 @@ mod tests {
             let scalar: Scalar = scalar;
             assert_eq!(scalar.to_string().parse::<Scalar>().unwrap(), scalar);
         }
+        assert_eq!("-0".parse::<Scalar>().unwrap(), Scalar::from(-0.0));
         assert_eq!("true".parse::<Scalar>().unwrap(), Scalar::from(true));
         let error = "one".parse::<Scalar>().unwrap_err().to_string();
         assert_eq!(error, "attribute initial must be a number, but is \"one\"");

@@ -36,6 +36,8 @@ fn prints_the_maximum_of_each_segment() {
     assert_eq!(run(&offsets, &["--offsets"]), all);
     assert_eq!(run(&ids, &["--num-segments", "4"]), all);
 
+    let joined = run(&ids, &["--initial", "-1.5"]);
+    assert_eq!(joined, "f32[4, 2]\n   2.0  8.0\n  -1.5  NaN\n  -1.5 -1.5\n   6.0 -1.5\n");
     let ignoring = run(&ids, &["--nan", "ignore", "--fill", "neg-inf"]);
     assert_eq!(ignoring, "f32[4, 2]\n   2.0  8.0\n  -3.0 -5.0\n  -inf -inf\n   6.0 -inf\n");
     assert!(run(&offsets, &["--offsets", "--fill", "lowest"]).contains("\n  -3.4028235e38 "));
@@ -165,6 +167,9 @@ fn bad_segments_are_refused_in_one_line() {
     run(&at("no.npy"), &[], "no.npy");
     run(&at("ids.txt"), &[], "FILE.npy");
 
+    run(&ids, &["--initial", "x"], "'--initial <NUMBER>': attribute initial must be a number");
+    let indices = ["--initial", "0", "--indices", &at("i.npy")];
+    run(&ids, &indices, "--initial: attribute initial must be absent beside indices");
     run(&ids, &["--num-segments", "-1"], "--num-segments -1");
     run(
         &ids,

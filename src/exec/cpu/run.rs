@@ -191,7 +191,7 @@ pub(crate) fn execute(
     }
     let mut watched = Watched::new(plan, watch);
     for (i, launch) in plan.launches.iter().enumerate() {
-        // A launch writes none of the buffers that it reads.
+        // No result of a launch is one of its sources.
         let mut taken: Vec<Words> =
             launch.results.iter().map(|range| std::mem::take(&mut buffers[range.buffer])).collect();
         let mut sources: Vec<&[u8]> = launch

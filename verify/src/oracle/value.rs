@@ -95,7 +95,7 @@ pub fn scalar_bits(t: ElementType, scalar: Scalar) -> u64 {
     let text = scalar.to_string();
     let float = || text.parse::<f64>().expect("a number");
     match t {
-        ElementType::F32 => text.parse::<f32>().expect("a number").to_bits().into(),
+        ElementType::F32 => (float() as f32).to_bits().into(),
         ElementType::F64 => float().to_bits(),
         ElementType::F16 => f16::from_f64(float()).to_bits().into(),
         ElementType::Bf16 => bf16::from_f64(float()).to_bits().into(),
