@@ -163,7 +163,7 @@ def reduce_max(
 def reduce_max(
     x: Tensor, axis: _Axis = None, *, keepdims: bool = False, return_indices: Literal[True],
     select_last: bool = False, index_type: DTypeLike = "int64", nan: _Nan = "propagate",
-    empty: _Empty = "negative_infinity", out: None = None, device: _Device = None,
+    empty: _Empty = "negative_infinity", initial: None = None, out: None = None, device: _Device = None,
 ) -> tuple[Tensor, Tensor]: ...
 @overload
 def reduce_max(
@@ -176,14 +176,15 @@ def reduce_max(
 def reduce_max(
     x: ArrayLike, axis: _Axis = None, *, keepdims: bool = False, return_indices: Literal[True],
     select_last: bool = False, index_type: DTypeLike = "int64", nan: _Nan = "propagate",
-    empty: _Empty = "negative_infinity", out: tuple[_Array, _Array] | None = None, device: _Device = None,
+    empty: _Empty = "negative_infinity", initial: None = None, out: tuple[_Array, _Array] | None = None,
+    device: _Device = None,
 ) -> tuple[_Array, _Array]: ...
 @overload
 def reduce_max(
     x: _Given, axis: _Axis = None, *, keepdims: bool = False, return_indices: bool,
     select_last: bool = False, index_type: DTypeLike = "int64", nan: _Nan = "propagate",
-    empty: _Empty = "negative_infinity", out: _Array | tuple[_Array, _Array] | None = None,
-    initial: _Scalar | None = None, device: _Device = None,
+    empty: _Empty = "negative_infinity", initial: _Scalar | None = None,
+    out: _Array | tuple[_Array, _Array] | None = None, device: _Device = None,
 ) -> Any: ...
 reduce_min = reduce_max
 @overload
@@ -203,40 +204,41 @@ def max_pool(
     x: Tensor, kernel_size: _Sizes, stride: _Sizes | None = None, padding: _Padding = 0, *,
     dilation: _Sizes = 1, ceil_mode: bool | Literal["all"] = False, return_indices: Literal[False] = False,
     layout: _Layout = "NCX", nan: _Nan = "propagate", empty: _Empty = "negative_infinity",
-    index_type: DTypeLike = "int64", index_axis: int | None = None, index_order: _Order = "row_major",
-    out: None = None, initial: _Scalar | None = None, device: _Device = None,
+    initial: _Scalar | None = None, index_type: DTypeLike = "int64", index_axis: int | None = None,
+    index_order: _Order = "row_major", out: None = None, device: _Device = None,
 ) -> Tensor: ...
 @overload
 def max_pool(
     x: Tensor, kernel_size: _Sizes, stride: _Sizes | None = None, padding: _Padding = 0, *,
     dilation: _Sizes = 1, ceil_mode: bool | Literal["all"] = False, return_indices: Literal[True],
     layout: _Layout = "NCX", nan: _Nan = "propagate", empty: _Empty = "negative_infinity",
-    index_type: DTypeLike = "int64", index_axis: int | None = None, index_order: _Order = "row_major",
-    out: None = None, device: _Device = None,
+    initial: None = None, index_type: DTypeLike = "int64", index_axis: int | None = None,
+    index_order: _Order = "row_major", out: None = None, device: _Device = None,
 ) -> tuple[Tensor, Tensor]: ...
 @overload
 def max_pool(
     x: ArrayLike, kernel_size: _Sizes, stride: _Sizes | None = None, padding: _Padding = 0, *,
     dilation: _Sizes = 1, ceil_mode: bool | Literal["all"] = False, return_indices: Literal[False] = False,
     layout: _Layout = "NCX", nan: _Nan = "propagate", empty: _Empty = "negative_infinity",
-    index_type: DTypeLike = "int64", index_axis: int | None = None, index_order: _Order = "row_major",
-    out: _Array | None = None, initial: _Scalar | None = None, device: _Device = None,
+    initial: _Scalar | None = None, index_type: DTypeLike = "int64", index_axis: int | None = None,
+    index_order: _Order = "row_major", out: _Array | None = None, device: _Device = None,
 ) -> _Array: ...
 @overload
 def max_pool(
     x: ArrayLike, kernel_size: _Sizes, stride: _Sizes | None = None, padding: _Padding = 0, *,
     dilation: _Sizes = 1, ceil_mode: bool | Literal["all"] = False, return_indices: Literal[True],
     layout: _Layout = "NCX", nan: _Nan = "propagate", empty: _Empty = "negative_infinity",
-    index_type: DTypeLike = "int64", index_axis: int | None = None, index_order: _Order = "row_major",
-    out: tuple[_Array, _Array] | None = None, device: _Device = None,
+    initial: None = None, index_type: DTypeLike = "int64", index_axis: int | None = None,
+    index_order: _Order = "row_major", out: tuple[_Array, _Array] | None = None, device: _Device = None,
 ) -> tuple[_Array, _Array]: ...
 @overload
 def max_pool(
     x: _Given, kernel_size: _Sizes, stride: _Sizes | None = None, padding: _Padding = 0, *,
     dilation: _Sizes = 1, ceil_mode: bool | Literal["all"] = False, return_indices: bool,
     layout: _Layout = "NCX", nan: _Nan = "propagate", empty: _Empty = "negative_infinity",
-    index_type: DTypeLike = "int64", index_axis: int | None = None, index_order: _Order = "row_major",
-    out: _Array | tuple[_Array, _Array] | None = None, initial: _Scalar | None = None, device: _Device = None,
+    initial: _Scalar | None = None, index_type: DTypeLike = "int64", index_axis: int | None = None,
+    index_order: _Order = "row_major", out: _Array | tuple[_Array, _Array] | None = None,
+    device: _Device = None,
 ) -> Any: ...
 min_pool = max_pool
 max_pool1d = max_pool
@@ -248,35 +250,37 @@ min_pool3d = max_pool
 @overload
 def adaptive_max_pool(
     x: Tensor, output_size: _OutputSizes, *, return_indices: Literal[False] = False,
-    layout: _Layout = "NCX", nan: _Nan = "propagate", index_type: DTypeLike = "int64",
-    index_axis: int | None = None, index_order: _Order = "row_major", out: None = None,
-    initial: _Scalar | None = None, device: _Device = None,
+    layout: _Layout = "NCX", nan: _Nan = "propagate", initial: _Scalar | None = None,
+    index_type: DTypeLike = "int64", index_axis: int | None = None, index_order: _Order = "row_major",
+    out: None = None, device: _Device = None,
 ) -> Tensor: ...
 @overload
 def adaptive_max_pool(
     x: Tensor, output_size: _OutputSizes, *, return_indices: Literal[True], layout: _Layout = "NCX",
-    nan: _Nan = "propagate", index_type: DTypeLike = "int64", index_axis: int | None = None,
-    index_order: _Order = "row_major", out: None = None, device: _Device = None,
+    nan: _Nan = "propagate", initial: None = None, index_type: DTypeLike = "int64",
+    index_axis: int | None = None, index_order: _Order = "row_major", out: None = None,
+    device: _Device = None,
 ) -> tuple[Tensor, Tensor]: ...
 @overload
 def adaptive_max_pool(
     x: ArrayLike, output_size: _OutputSizes, *, return_indices: Literal[False] = False,
-    layout: _Layout = "NCX", nan: _Nan = "propagate", index_type: DTypeLike = "int64",
-    index_axis: int | None = None, index_order: _Order = "row_major", out: _Array | None = None,
-    initial: _Scalar | None = None, device: _Device = None,
+    layout: _Layout = "NCX", nan: _Nan = "propagate", initial: _Scalar | None = None,
+    index_type: DTypeLike = "int64", index_axis: int | None = None, index_order: _Order = "row_major",
+    out: _Array | None = None, device: _Device = None,
 ) -> _Array: ...
 @overload
 def adaptive_max_pool(
     x: ArrayLike, output_size: _OutputSizes, *, return_indices: Literal[True], layout: _Layout = "NCX",
-    nan: _Nan = "propagate", index_type: DTypeLike = "int64", index_axis: int | None = None,
-    index_order: _Order = "row_major", out: tuple[_Array, _Array] | None = None, device: _Device = None,
+    nan: _Nan = "propagate", initial: None = None, index_type: DTypeLike = "int64",
+    index_axis: int | None = None, index_order: _Order = "row_major",
+    out: tuple[_Array, _Array] | None = None, device: _Device = None,
 ) -> tuple[_Array, _Array]: ...
 @overload
 def adaptive_max_pool(
     x: _Given, output_size: _OutputSizes, *, return_indices: bool, layout: _Layout = "NCX",
-    nan: _Nan = "propagate", index_type: DTypeLike = "int64", index_axis: int | None = None,
-    index_order: _Order = "row_major", out: _Array | tuple[_Array, _Array] | None = None,
-    initial: _Scalar | None = None, device: _Device = None,
+    nan: _Nan = "propagate", initial: _Scalar | None = None, index_type: DTypeLike = "int64",
+    index_axis: int | None = None, index_order: _Order = "row_major",
+    out: _Array | tuple[_Array, _Array] | None = None, device: _Device = None,
 ) -> Any: ...
 adaptive_min_pool = adaptive_max_pool
 adaptive_max_pool1d = adaptive_max_pool
@@ -288,36 +292,37 @@ adaptive_min_pool3d = adaptive_max_pool
 @overload
 def segment_max(
     data: Tensor, segment_ids: _Given, num_segments: int | None = None, *, segments: _Segments = "sorted",
-    mode: _Mode = "raise", empty: _EmptySegment = "zero", return_indices: Literal[False] = False,
-    index_type: DTypeLike = "int64", nan: _Nan = "propagate", initial: _Scalar | None = None,
+    mode: _Mode = "raise", empty: _EmptySegment = "zero", initial: _Scalar | None = None,
+    return_indices: Literal[False] = False, index_type: DTypeLike = "int64", nan: _Nan = "propagate",
     out: None = None, device: _Device = None,
 ) -> Tensor: ...
 @overload
 def segment_max(
     data: Tensor, segment_ids: _Given, num_segments: int | None = None, *, segments: _Segments = "sorted",
-    mode: _Mode = "raise", empty: _EmptySegment = "zero", return_indices: Literal[True],
-    index_type: DTypeLike = "int64", nan: _Nan = "propagate", out: None = None, device: _Device = None,
+    mode: _Mode = "raise", empty: _EmptySegment = "zero", initial: None = None,
+    return_indices: Literal[True], index_type: DTypeLike = "int64", nan: _Nan = "propagate",
+    out: None = None, device: _Device = None,
 ) -> tuple[Tensor, Tensor]: ...
 @overload
 def segment_max(
     data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None, *,
     segments: _Segments = "sorted", mode: _Mode = "raise", empty: _EmptySegment = "zero",
-    return_indices: Literal[False] = False, index_type: DTypeLike = "int64", nan: _Nan = "propagate",
-    out: _Array | None = None, initial: _Scalar | None = None, device: _Device = None,
+    initial: _Scalar | None = None, return_indices: Literal[False] = False, index_type: DTypeLike = "int64",
+    nan: _Nan = "propagate", out: _Array | None = None, device: _Device = None,
 ) -> _Array: ...
 @overload
 def segment_max(
     data: ArrayLike, segment_ids: ArrayLike, num_segments: int | None = None, *,
     segments: _Segments = "sorted", mode: _Mode = "raise", empty: _EmptySegment = "zero",
-    return_indices: Literal[True], index_type: DTypeLike = "int64", nan: _Nan = "propagate",
-    out: tuple[_Array, _Array] | None = None, device: _Device = None,
+    initial: None = None, return_indices: Literal[True], index_type: DTypeLike = "int64",
+    nan: _Nan = "propagate", out: tuple[_Array, _Array] | None = None, device: _Device = None,
 ) -> tuple[_Array, _Array]: ...
 @overload
 def segment_max(
     data: _Given, segment_ids: _Given, num_segments: int | None = None, *, segments: _Segments = "sorted",
-    mode: _Mode = "raise", empty: _EmptySegment = "zero", return_indices: bool = False,
-    index_type: DTypeLike = "int64", nan: _Nan = "propagate",
-    out: _Array | tuple[_Array, _Array] | None = None, initial: _Scalar | None = None, device: _Device = None,
+    mode: _Mode = "raise", empty: _EmptySegment = "zero", initial: _Scalar | None = None,
+    return_indices: bool = False, index_type: DTypeLike = "int64", nan: _Nan = "propagate",
+    out: _Array | tuple[_Array, _Array] | None = None, device: _Device = None,
 ) -> Any: ...
 segment_min = segment_max
 @overload
