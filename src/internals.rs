@@ -10,6 +10,7 @@ pub use crate::vector::{Extension, Loop, dispatch_up_to as vectorised_up_to, lim
 use std::borrow::Cow;
 
 use crate::base::error::Result;
+use crate::operator::SegmentMax;
 use crate::plan::{Kernel, Plan, Shader};
 use crate::tensor::{ElementType, Tensor, TensorDesc, View};
 use crate::tuning::software;
@@ -18,6 +19,16 @@ use crate::tuning::software;
 #[cfg(feature = "io")]
 pub fn supported_type(code: i32) -> Option<ElementType> {
     crate::io::onnx::supported_type(code)
+}
+
+/// The operator whose only work is the status of ids or offsets, and its data: so many rows without elements.
+///
+/// # Errors
+/// [`Error::ShapeOverflow`](crate::Error::ShapeOverflow).
+pub fn status_alone(operator: &SegmentMax, rows: usize) -> Result<(SegmentMax, Tensor)> {
+    let mut operator = operator.clone().indices(None).status(true);
+    operator.initial = None;
+    Ok((operator, Tensor::from_bytes(ElementType::U8, [rows, 0], &[])?))
 }
 
 /// The kernels that only plans for software adapters have.

@@ -1,8 +1,9 @@
 //! `wgmax segment-max` and `wgmax segment-min`.
 
 use clap::Args;
+use wgmax::internals::status_alone;
 use wgmax::operator::{EmptySet, Indices, Operator, SegmentMax, Segments};
-use wgmax::{Device, ElementType, Error, Extremum, Run, Tensor};
+use wgmax::{Device, Error, Extremum, Run, Tensor};
 
 use super::backward::Backward;
 use super::files;
@@ -181,10 +182,7 @@ Examples:
 /// Reports how many rows belong to no segment.
 fn remark_on_dropped(operator: &SegmentMax, inputs: &[Tensor]) -> anyhow::Result<()> {
     let rows = inputs[0].shape()[0];
-    // Only the status is computed, from rows without elements.
-    let mut operator = operator.clone().indices(None).status(true);
-    operator.initial = None;
-    let data = Tensor::from_bytes(ElementType::U8, [rows, 0], &[])?;
+    let (operator, data) = status_alone(operator, rows)?;
     let results = operator.run(&Device::cpu(), [&data, &inputs[1]])?;
     if let &[_, dropped] = results.status()?.as_slice::<u32>()?
         && dropped > 0

@@ -3,6 +3,7 @@
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyEllipsis, PyTuple};
+use wgmax::internals::status_alone;
 use wgmax::operator::{Operator, SegmentMax, Segments};
 use wgmax::{DeviceTensor, ElementType, Outputs, Run, TensorDesc, TensorView, View};
 
@@ -203,11 +204,8 @@ pub(crate) fn check_ids(
         && !device.is_cpu()
         && let Some(&rows) = data.shape().first()
     {
-        let mut check = op.clone().indices(None).status(true);
-        check.initial = None;
         let status = wait(py, async {
-            // Rows without elements: only the ids are checked.
-            let rows = wgmax::Tensor::from_bytes(ElementType::U8, [rows, 0], &[])?;
+            let (check, rows) = status_alone(op, rows)?;
             let rows = device.upload_async(&rows).await?;
             let found = device.run_async(check, [&rows, tensor]).await?;
             found.status()?.download_async().await?.to_vec::<u32>()

@@ -26,7 +26,7 @@ pub use segment_max::SegmentMaxBackward;
 
 use crate::base::error::{Error, Result};
 use crate::plan::Kernel;
-use crate::tensor::{ElementType, Indices, Scalar, TensorDesc, check_input, refuse_initial};
+use crate::tensor::{ElementType, Indices, Scalar, TensorDesc, check_input};
 
 /// The kernels of this module.
 pub(crate) static KERNELS: [&Kernel; 5] =
@@ -68,7 +68,9 @@ fn data_of(
     shape: Option<&[usize]>,
     gradient: &TensorDesc,
 ) -> Result<TensorDesc> {
-    refuse_initial(initial, "absent for a gradient")?;
+    if let Some(initial) = initial {
+        return Err(initial.refused("absent for a gradient"));
+    }
     if shape.is_none() {
         check_float("the data", first)?;
     }

@@ -26,28 +26,30 @@ params! {
 impl Builder<'_> {
     /// Sets all of a buffer to one element.
     pub(crate) fn fill(&mut self, buffer: usize, bits: u64) -> Result<()> {
-        let repeated = match self.element.size() {
+        self.fill_repeated(buffer, self.repeated(bits))
+    }
+
+    /// The bits of an element, or of its key, repeated over eight bytes.
+    pub(super) fn repeated(&self, bits: u64) -> u64 {
+        match self.element.size() {
             1 => bits * 0x0101_0101_0101_0101,
             2 => bits * 0x0001_0001_0001_0001,
             4 => bits | bits << 32,
             _ => bits,
-        };
-        self.fill_repeated(buffer, repeated)
+        }
     }
 
     /// Repeats eight bytes over all of a buffer.
     pub(crate) fn fill_repeated(&mut self, buffer: usize, repeated: u64) -> Result<()> {
-        for range in self.parts(buffer)? {
-            let words = range.size.div_ceil(4);
+        for Part { range, words, last_mask } in self.parts(buffer)? {
             let (even, odd) = (repeated as u32, (repeated >> 32) as u32);
             let full = if words.is_multiple_of(2) { odd } else { even };
-            let padding = (words * 4 - range.size) * 8;
             let words_per_thread = self.target.words_per_fill;
             let params = Params {
                 words: words as u32,
                 even,
                 odd,
-                last: full & (u32::MAX >> padding),
+                last: full & last_mask,
                 words_per_thread,
                 padding: [0; 3],
             };
@@ -64,7 +66,7 @@ impl Builder<'_> {
     }
 
     /// A buffer in parts that fit bindings, however many.
-    pub(super) fn parts(&self, buffer: usize) -> Result<impl Iterator<Item = Range> + use<>> {
+    pub(super) fn parts(&self, buffer: usize) -> Result<impl Iterator<Item = Part> + use<>> {
         let (bytes, limits) = (self.size(buffer), self.target.limits);
         let words_fit = limits.max_binding_size.min(1 << 32) / 4;
         let step = words_fit * 4 / limits.alignment * limits.alignment;
@@ -73,13 +75,24 @@ impl Builder<'_> {
         }
         Ok((0..bytes.div_ceil(step)).map(move |part| {
             let offset = part * step;
-            Range { buffer, offset, size: (bytes - offset).min(step) }
+            let size = (bytes - offset).min(step);
+            let words = size.div_ceil(4);
+            let last_mask = u32::MAX >> ((words * 4 - size) * 8);
+            Part { range: Range { buffer, offset, size }, words, last_mask }
         }))
     }
 }
 
+/// A part of a buffer that fits a binding.
+pub(super) struct Part {
+    pub range: Range,
+    pub words: u64,
+    /// The bits of the last word that belong to the buffer.
+    pub last_mask: u32,
+}
+
 /// Bytes that a thread takes at a time: whole pairs of words.
-const PART: usize = 1 << 18;
+const BYTES: usize = 1 << 18;
 
 fn run(_: &Shader, call: Call<'_, '_>) {
     let params: &Params = call.params();
@@ -88,7 +101,7 @@ fn run(_: &Shader, call: Call<'_, '_>) {
     let (even, odd) = (u64::from(params.even), u64::from(params.odd));
     let pair = (odd << 32 | even).to_le_bytes();
     let (whole, rest) = result.split_at_mut(last);
-    threads::each_chunk(whole, PART, |_, part| {
+    threads::each_chunk(whole, BYTES, |_, part| {
         let mut pairs = part.chunks_exact_mut(8);
         pairs.by_ref().for_each(|two| two.copy_from_slice(&pair));
         let rest = pairs.into_remainder();

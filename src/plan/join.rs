@@ -1,5 +1,6 @@
 //! `shaders/common/join.wgsl`: joins an initial value to each result.
 
+use super::fill::Part;
 use super::kernel::Views;
 use super::{Builder, Call, Kernel, LaunchDesc, Shader};
 use crate::base::error::Result;
@@ -34,19 +35,13 @@ impl Builder<'_> {
             // Every result has this key or a larger one.
             return Ok(());
         }
-        let (low, high) = match self.element.size() {
-            1 => (low * 0x0101_0101, low * 0x0101_0101),
-            2 => (low * 0x0001_0001, low * 0x0001_0001),
-            4 => (low, low),
-            _ => (low, high),
-        };
-        for range in self.parts(buffer)? {
-            let words = range.size.div_ceil(4);
+        let key = self.repeated(u64::from(high) << 32 | u64::from(low));
+        for Part { range, words, last_mask } in self.parts(buffer)? {
             let params = Params {
                 words: words as u32,
-                last_mask: u32::MAX >> ((words * 4 - range.size) * 8),
-                low,
-                high,
+                last_mask,
+                low: key as u32,
+                high: (key >> 32) as u32,
                 ranking: self.ranking,
                 padding: [0; 2],
             };
@@ -64,7 +59,7 @@ impl Builder<'_> {
 }
 
 /// Elements that a thread takes at a time.
-const PART: usize = 1 << 16;
+const ELEMENTS: usize = 1 << 16;
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
     let params: &Params = call.params();
@@ -80,7 +75,7 @@ fn join<O: KeyOrder>(order: O, params: &Params, bytes: &mut [u8]) {
     let padded = words.min(bytes.len());
     bytes[end..padded].fill(0);
     let results: &mut [O::Key] = bytemuck::cast_slice_mut(&mut bytes[..end]);
-    threads::each_chunk(results, PART, |_, part| {
+    threads::each_chunk(results, ELEMENTS, |_, part| {
         part.iter_mut().for_each(|bits| *bits = order.bits(order.key(*bits).max(initial)));
     });
 }

@@ -276,8 +276,8 @@ impl MaxPool {
 
     /// A value that joins each window, as one more element: the result is not below it (for minima, not
     /// above), and it is the result of a window without elements. `None` by default. It is an error beside
-    /// [`indices`](Self::indices), and for a gradient. The initial value of
-    /// StableHLO's `reduce_window`. It takes a pass over the results.
+    /// [`indices`](Self::indices), and for a gradient. It takes a pass over the
+    /// results. The initial value of StableHLO's `reduce_window`.
     pub fn initial(mut self, initial: impl Into<Scalar>) -> Self {
         self.initial = Some(initial.into());
         self
@@ -316,8 +316,8 @@ impl MaxPool {
     /// [`Error::InputCount`]; [`Error::PoolRank`] for an input without spatial axes,
     /// [`Error::AttributeLength`] for a list that does not have one number for each of them,
     /// [`Error::BadAttribute`] for a window, stride or dilation of 0, or for indices of another type than
-    /// `i32` and `i64` or of the last of equal elements, or for an
-    /// initial value beside indices or that is no element of the input's type, [`Error::WindowTooLarge`] if no window fits the
+    /// `i32` and `i64` or of the last of equal elements, or for an initial value beside indices or that is no
+    /// element of the input's type, [`Error::WindowTooLarge`] if no window fits the
     /// padded input, [`Error::NothingToShareOut`] for a spatial axis of size 0 that windows split,
     /// [`Error::AxisOutOfRange`] and [`Error::IndexTooLarge`] for indices, [`Error::ShapeOverflow`].
     pub fn infer<'a>(&self, input: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {

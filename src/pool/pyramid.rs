@@ -53,9 +53,8 @@ struct Place {
 
 /// Whether two poolings may be levels of one pyramid.
 pub(crate) fn may_follow(next: &MaxPool, first: &MaxPool) -> bool {
-    let order = |op: &MaxPool| (op.nan, op.extremum, op.indices);
-    let joined = next.initial.or(first.initial).is_some();
-    order(next) == order(first) && next.indices.is_none() && !joined
+    let order = |op: &MaxPool| (op.nan, op.extremum, op.initial, op.indices);
+    order(next) == order(first) && next.indices.is_none() && next.initial.is_none()
 }
 
 /// Some of the first levels as one plan, and which of them are its results; `None` if separate

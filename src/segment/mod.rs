@@ -169,8 +169,8 @@ impl SegmentMax {
 
     /// A value that joins each segment, as one more element: the result is not below it (for minima, not
     /// above), and it is the result of a segment without rows. `None` by default. It is an error beside
-    /// [`indices`](Self::indices), and for a gradient. PyTorch's
-    /// `segment_reduce` has it. It takes a pass over the results.
+    /// [`indices`](Self::indices), and for a gradient. It takes a pass over the
+    /// results. That of PyTorch's `segment_reduce`.
     pub fn initial(mut self, initial: impl Into<Scalar>) -> Self {
         self.initial = Some(initial.into());
         self

@@ -58,23 +58,13 @@ impl Rules {
             return Ok(Self { ranking, initial: None, empty });
         };
         if indices.is_some() {
-            return Err(refused(initial, "absent beside indices: it has no position"));
+            return Err(initial.refused("absent beside indices: it has no position"));
         }
         let bits = initial.bits(element_type)?;
         // A NaN is canonical, as every NaN of a result.
         let empty = with_order!(element_type, ranking, order => order.bits(order.key(Key::narrow(bits))).wide());
         Ok(Self { ranking, initial: Some(bits), empty })
     }
-}
-
-/// # Errors
-/// [`Error::BadAttribute`] for an initial value.
-pub(crate) fn refuse_initial(initial: Option<Scalar>, expected: &'static str) -> Result<()> {
-    initial.map_or(Ok(()), |initial| Err(refused(initial, expected)))
-}
-
-fn refused(initial: Scalar, expected: &'static str) -> Error {
-    Error::BadAttribute { attribute: "initial", expected, value: initial.to_string() }
 }
 
 /// How an operator gives the positions of maxima, its second result. +0 and -0 are equal, and so are

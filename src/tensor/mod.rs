@@ -16,8 +16,8 @@ mod strided;
 pub(crate) mod view;
 
 pub use crate::base::element_type::ElementType;
+pub(crate) use attributes::Rules;
 pub use attributes::{EmptySet, Indices, Numbering};
-pub(crate) use attributes::{Rules, refuse_initial};
 pub use element::Element;
 #[cfg(feature = "cpu")]
 pub(crate) use host::Memory as HostMemory;

@@ -13,10 +13,9 @@ use crate::base::error::{Error, Result};
 /// A number that becomes an element of the type of an operator's input, such as a
 /// [`ReduceMax::initial`](crate::operator::ReduceMax::initial).
 ///
-/// Made from a Rust number of up to 64 bits, from a `bool`, or from text (`"-1.5"`, `"nan"`, `"-inf"`), which is
-/// also its form for serde. As an element of a
-/// float type it is rounded to the nearest. As an element of an integer type it must be in range and
-/// have no fraction; as a `bool` it must be 0 or 1.
+/// Made from a Rust number of up to 64 bits, from a `bool`, or from text (`"-1.5"`, `"nan"`, `"-inf"`), which
+/// is also its form for serde. As an element of a float type it is rounded to the nearest. As an element of
+/// an integer type it must be in range and have no fraction; as a `bool` it must be 0 or 1.
 ///
 /// ```
 /// use wgmax::operator::{ReduceMax, Scalar};
@@ -65,12 +64,13 @@ impl Scalar {
             _ => integer(element_type, *value as u64 & mask(element_type)) == *value,
         };
         whole.filter(fits).map(|value| value as u64 & mask(element_type)).ok_or_else(|| {
-            Error::BadAttribute {
-                attribute: "initial",
-                expected: "an element of the input's type",
-                value: format!("{self}, and the type {element_type}"),
-            }
+            bad("an element of the input's type", format!("{self}, and the type {element_type}"))
         })
+    }
+
+    /// The error of an initial value that may not be there.
+    pub(crate) fn refused(self, expected: &'static str) -> Error {
+        bad(expected, self.to_string())
     }
 
     /// The number as an `f32`: exactly, or the neighbour whose last bit is 1. To round that to fewer bits is to
@@ -135,12 +135,12 @@ impl FromStr for Scalar {
         let float = || text.parse().map(|value: f64| Value::Float(value.to_bits()));
         let truth = || text.parse().map(|value: bool| Value::Integer(value.into()));
         let number = integer.or_else(|| float().ok()).or_else(|| truth().ok());
-        number.map(Self).ok_or_else(|| Error::BadAttribute {
-            attribute: "initial",
-            expected: "a number",
-            value: format!("{text:?}"),
-        })
+        number.map(Self).ok_or_else(|| bad("a number", format!("{text:?}")))
     }
+}
+
+fn bad(expected: &'static str, value: String) -> Error {
+    Error::BadAttribute { attribute: "initial", expected, value }
 }
 
 impl From<Scalar> for String {

@@ -22,7 +22,25 @@ pub(super) fn draw(
     aim: Option<Aim>,
     workgroup: Option<u32>,
 ) -> Result<(Draft, PlanOverrides)> {
-    let (mut draft, overrides) = meeting(random, kind, t, budget, aim, workgroup)?;
+    let draft = match kind {
+        Kind::ReduceMax => reduce_max::draft,
+        Kind::MaxPool => max_pool::draft,
+        Kind::SegmentMax => segment_max::draft,
+    };
+    let mut tries = 0;
+    let (mut draft, overrides) = loop {
+        let Some(aim) = aim else {
+            break (draft(random, t, budget, None)?, PlanOverrides::random(workgroup, random));
+        };
+        let overrides = aim.overrides(workgroup, random, tries);
+        let budget = if overrides.max_binding_size.is_some() { budget.max(4000) } else { budget };
+        let draft = draft(random, t, budget, Some(aim))?;
+        let overrides = draft.fit(overrides, random);
+        if tries == MAX_TRIES || draft.meets(aim, &overrides) {
+            break (draft, overrides);
+        }
+        tries += 1;
+    };
     // From a stream of its own.
     let random = &mut Random::stream(random.0, t as u64);
     if random.once_in(8)
@@ -58,36 +76,6 @@ fn initial(t: ElementType, random: &mut Random) -> Scalar {
         _ if t.is_float() => float.into(),
         ElementType::I8 | ElementType::I16 | ElementType::I32 | ElementType::I64 => integer.into(),
         _ => integer.max(0).into(),
-    }
-}
-
-/// As [`draw`], without initial values.
-fn meeting(
-    random: &mut Random,
-    kind: Kind,
-    t: ElementType,
-    budget: u64,
-    aim: Option<Aim>,
-    workgroup: Option<u32>,
-) -> Result<(Draft, PlanOverrides)> {
-    let draft = match kind {
-        Kind::ReduceMax => reduce_max::draft,
-        Kind::MaxPool => max_pool::draft,
-        Kind::SegmentMax => segment_max::draft,
-    };
-    let Some(aim) = aim else {
-        return Ok((draft(random, t, budget, None)?, PlanOverrides::random(workgroup, random)));
-    };
-    let mut tries = 0;
-    loop {
-        let overrides = aim.overrides(workgroup, random, tries);
-        let budget = if overrides.max_binding_size.is_some() { budget.max(4000) } else { budget };
-        let draft = draft(random, t, budget, Some(aim))?;
-        let overrides = draft.fit(overrides, random);
-        if tries == MAX_TRIES || draft.meets(aim, &overrides) {
-            return Ok((draft, overrides));
-        }
-        tries += 1;
     }
 }
 
