@@ -4,10 +4,10 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use wgmax::operator::{
-    Indices, MaxPool, MaxUnpool, Operator, ReduceMax, ReduceMaxBackward, SegmentMax,
-    SegmentMaxBackward,
+    Indices, MaxPool, MaxUnpool, Operator, ReduceMax, ReduceMaxBackward, ScatterBy, ScatterMax,
+    ScatterMaxBackward, SegmentMax, SegmentMaxBackward,
 };
-use wgmax::{Device, ElementType, Error, Extremum, Nan, Run, Tensor, TensorDesc};
+use wgmax::{Device, ElementType, Error, Extremum, Nan, Run, RunOptions, Tensor, TensorDesc};
 use wgmax_verify::{Random, Style, oracle, tensor};
 
 const FLOATS: [ElementType; 4] =
@@ -19,15 +19,23 @@ fn devices() -> Vec<Device> {
     gpu.chain([Device::cpu()]).collect()
 }
 
-/// Compares the result with the oracle's, bit for bit, on all devices.
+/// Compares the first result with the oracle's, bit for bit, on all devices.
 fn check(devices: &[Device], operator: &Operator, inputs: &[&Tensor]) -> Tensor {
-    let expected = oracle::run(operator, inputs).unwrap().remove(0);
+    check_all(devices, operator, inputs).remove(0)
+}
+
+/// Compares all results with the oracle's, bit for bit, on all devices.
+fn check_all(devices: &[Device], operator: &Operator, inputs: &[&Tensor]) -> Vec<Tensor> {
+    let expected = oracle::run(operator, inputs).unwrap();
     for device in devices {
         let found = operator.run(device, inputs).unwrap();
         let on = crate::common::describe(device);
-        assert_eq!(found[0].desc(), expected.desc(), "{operator:?} on {on}");
-        // Values keep their bits, NaN too.
-        assert!(found[0].bytes() == expected.bytes(), "{operator:?} on {on}");
+        assert_eq!(found.len(), expected.len(), "{operator:?} on {on}");
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_eq!(found.desc(), expected.desc(), "{operator:?} on {on}");
+            // Values keep their bits, NaN too.
+            assert!(found.bytes() == expected.bytes(), "{operator:?} on {on}");
+        }
     }
     expected
 }
@@ -145,6 +153,171 @@ fn segments_pass_gradients_on() {
             }
         }
     }
+}
+
+/// The shapes of data and of indices, and what these count along.
+fn scatters() -> Vec<(Vec<usize>, Vec<usize>, ScatterMax)> {
+    let (along, vectors) = (ScatterMax::along, ScatterMax::by_vectors());
+    let shapes =
+        |data: &[usize], indices: &[usize], op: ScatterMax| (data.to_vec(), indices.to_vec(), op);
+    vec![
+        shapes(&[9], &[40], along(0)),
+        shapes(&[4, 5, 6], &[4, 11, 6], along(1)),
+        // Updates that are smaller than the data along other axes, outer ones, inner ones and both.
+        shapes(&[4, 5, 6], &[3, 7, 6], along(1)),
+        shapes(&[4, 5, 6], &[4, 7, 5], along(-2)),
+        shapes(&[3, 4, 2, 5], &[2, 3, 2, 9], along(3)),
+        shapes(&[3, 4, 2, 5], &[8, 2, 1, 4], along(0)),
+        shapes(&[3, 1, 2], &[3, 4, 1], along(1)),
+        shapes(&[7, 3], &[19, 1], vectors.clone()),
+        shapes(&[5, 4, 3], &[4, 5, 2], vectors.clone()),
+        shapes(&[5, 4], &[0, 2], vectors.clone()),
+        shapes(&[2, 3], &[4, 0], vectors.clone()),
+        shapes(&[], &[3, 0], vectors.clone()),
+        shapes(&[0, 3], &[0, 1], vectors),
+        shapes(&[4, 3], &[0, 3], along(0)),
+    ]
+}
+
+#[test]
+fn scatters_pass_gradients_on() {
+    let devices = devices();
+    for (seed, (shape, of, scatter)) in scatters().into_iter().enumerate() {
+        let random = &mut Random(seed as u64);
+        for (number, t) in FLOATS.into_iter().enumerate() {
+            let data = tensor(t, &shape, Style::Ties, random).unwrap();
+            let updates = match scatter.by {
+                ScatterBy::Axis(_) => of.clone(),
+                ScatterBy::Vectors => [&of[..of.len() - 1], &shape[of[of.len() - 1]..]].concat(),
+            };
+            let updates = tensor(t, &updates, Style::Ties, random).unwrap();
+            let size = |i: usize| match scatter.by {
+                ScatterBy::Axis(axis) => shape[axis.rem_euclid(shape.len() as i64) as usize],
+                ScatterBy::Vectors => shape[i % of[of.len() - 1].max(1)],
+            };
+            let count: usize = of.iter().product();
+            let indices: Vec<i64> = (0..count)
+                .map(|i| random.below(2 * size(i) as u64) as i64 - size(i) as i64)
+                .collect();
+            let indices = Tensor::from_slice(&of[..], &indices).unwrap();
+            let gradient = tensor(t, &shape, Style::Hard, random).unwrap();
+            let scatter = scatter
+                .clone()
+                .include_data(number % 2 == 0)
+                .extremum([Extremum::Maximum, Extremum::Minimum][number / 2])
+                .nan([Nan::Propagate, Nan::Ignore][(seed + number) % 2]);
+            let own = ScatterMaxBackward::new(scatter.clone());
+            let expected =
+                check_all(&devices, &own.into(), &[&data, &indices, &updates, &gradient]);
+            let indexed = scatter.indices(ElementType::I32);
+            let saved =
+                oracle::run(&(&indexed).into(), &[&data, &indices, &updates]).unwrap().remove(1);
+            let from = ScatterMaxBackward::new(indexed).from_indices(&of[..]);
+            let found = check_all(&devices, &(&from).into(), &[&saved, &gradient]);
+            for (found, expected) in found.iter().zip(&expected) {
+                assert_eq!(found.bytes(), expected.bytes(), "{from:?}");
+            }
+            // Winners that are given: several elements name one update, and some name none.
+            let few = |_| random.below(4) as i32 - 2;
+            let given: Vec<i32> = (0..data.len()).map(few).collect();
+            let given = Tensor::from_slice(&shape[..], &given).unwrap();
+            check_all(&devices, &from.into(), &[&given, &gradient]);
+        }
+    }
+}
+
+/// One element of the data for each update, in pieces and by bindings that hold a few.
+#[test]
+fn gradients_of_scatters_are_cut() {
+    let random = &mut Random(8);
+    for (shape, of, scatter) in [
+        (vec![40, 60], vec![30, 70], ScatterMax::along(1)),
+        (vec![40, 60], vec![90, 60], ScatterMax::along(0)),
+        (vec![60, 40], vec![50, 1], ScatterMax::by_vectors()),
+    ] {
+        for t in [ElementType::F32, ElementType::F16] {
+            let rows =
+                if scatter.by == ScatterBy::Vectors { vec![of[0], shape[1]] } else { of.clone() };
+            let data = tensor(t, &shape, Style::Hard, random).unwrap();
+            let updates = tensor(t, &rows, Style::Hard, random).unwrap();
+            let gradient = tensor(t, &shape, Style::Hard, random).unwrap();
+            let places = (0..of.iter().product()).map(|_: usize| random.below(40) as i64);
+            let places = Tensor::from_slice(&of[..], &places.collect::<Vec<_>>()).unwrap();
+            let operator = Operator::from(ScatterMaxBackward::new(scatter.clone()));
+            let inputs = [&data, &places, &updates, &gradient];
+            let expected = check_all(&[Device::cpu()], &operator, &inputs);
+            let saved = oracle::run(
+                &scatter.clone().indices(ElementType::I64).into(),
+                &[&data, &places, &updates],
+            );
+            let saved = saved.unwrap().remove(1);
+            let from = ScatterMaxBackward::new(scatter.clone()).from_indices(&of[..]).into();
+            for device in devices() {
+                let options = RunOptions::new().max_piece(3000);
+                let found = operator.run_with(&device, inputs, options).unwrap();
+                assert!(found.iter().zip(&expected).all(|(f, e)| f.bytes() == e.bytes()));
+                for (operator, inputs) in
+                    [(&operator, &inputs[..]), (&from, &[&saved, &gradient][..])]
+                {
+                    let mut limits = device.info().limits.clone();
+                    limits.max_binding_size = 1024;
+                    let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
+                    let plan = operator.plan(&descs, &limits, device.tuning()).unwrap();
+                    plan.check(&limits).unwrap();
+                    let there: Vec<_> =
+                        inputs.iter().map(|input| device.upload(input).unwrap()).collect();
+                    let found = device.execute(&plan, there.iter().collect::<Vec<_>>()).unwrap();
+                    for (found, expected) in found.iter().zip(&expected) {
+                        assert!(
+                            found.download().unwrap().bytes() == expected.bytes(),
+                            "{operator:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_gradients_of_scatters_are_errors() {
+    let desc = |t, shape: &[usize]| TensorDesc::new(t, shape).unwrap();
+    let (f32, i64) = (ElementType::F32, ElementType::I64);
+    let (x, at, g) = (desc(f32, &[4, 3]), desc(i64, &[2, 3]), desc(f32, &[4, 3]));
+    let own = ScatterMaxBackward::new(ScatterMax::along(0));
+    let updates = desc(f32, &[2, 3]);
+    let found = own.infer([&x, &at, &updates, &g]).unwrap();
+    assert_eq!((found[0].shape(), found[1].shape()), (&[4, 3][..], &[2, 3][..]));
+    let wrong = |inputs: &[&TensorDesc]| own.infer(inputs).unwrap_err();
+    assert!(matches!(wrong(&[&x, &at, &updates]), Error::InputCount { .. }));
+    assert!(matches!(wrong(&[&x, &at, &updates, &updates]), Error::WrongInput { position: 3, .. }));
+    assert!(matches!(wrong(&[&x, &at, &x, &g]), Error::WrongInput { position: 2, .. }));
+    let integers = desc(ElementType::I32, &[4, 3]);
+    let inputs = [&integers, &at, &desc(ElementType::I32, &[2, 3]), &integers];
+    assert!(matches!(wrong(&inputs), Error::WrongElementType { .. }));
+    let from = |shape: &[usize]| own.clone().from_indices(shape);
+    let winners = desc(i64, &[4, 3]);
+    assert_eq!(from(&[9, 2]).infer([&winners, &g]).unwrap()[1].shape(), [9, 2]);
+    for shape in [&[9, 4][..], &[9], &[9, 3, 1]] {
+        let error = from(shape).infer([&winners, &g]).unwrap_err();
+        assert!(matches!(error, Error::BadAttribute { attribute: "shape", .. }), "{error}");
+    }
+    let vectors = ScatterMaxBackward::new(ScatterMax::by_vectors());
+    for (shape, of_updates) in [(&[5, 1][..], &[5, 3][..]), (&[5, 2], &[5]), (&[5, 0], &[5, 4, 3])]
+    {
+        let from = vectors.clone().from_indices(shape);
+        assert_eq!(from.infer([&winners, &g]).unwrap()[1].shape(), of_updates);
+    }
+    for shape in [&[5, 3][..], &[]] {
+        let error = vectors.clone().from_indices(shape).infer([&winners, &g]).unwrap_err();
+        assert!(matches!(error, Error::BadAttribute { attribute: "shape", .. }), "{error}");
+    }
+    assert!(matches!(from(&[9, 2]).infer([&at, &g]), Err(Error::WrongInput { .. })));
+    // Indices on the host are checked.
+    let data = Tensor::from_slice([2], &[1.0f32, 2.0]).unwrap();
+    let far = Tensor::from_slice([2], &[0i64, 2]).unwrap();
+    let error = own.run(&Device::cpu(), [&data, &far, &data, &data]).unwrap_err();
+    assert!(matches!(error, Error::IndexOutOfRange { position: 1, value: 2, .. }), "{error}");
 }
 
 /// Rows that are given, several of which name one element: the gradient of the last segment counts.

@@ -22,6 +22,11 @@ pub trait Operation: Args {
     /// The files that are read.
     fn files(&self) -> Vec<&str>;
 
+    /// The option that names the file of the second result, and the file.
+    fn second<'a>(&'a self, indices: &'a Option<String>) -> (&'static str, &'a Option<String>) {
+        ("--indices ", indices)
+    }
+
     /// Reads the inputs. The operator is checked before a device is opened.
     fn read(&self, extremum: Extremum, indices: bool) -> anyhow::Result<Read>;
 
@@ -84,10 +89,14 @@ pub struct Delivery {
 
 impl Delivery {
     /// Refuses files that cannot be written, before any file is read.
-    pub fn check(&self, inputs: &[&str], indices: Option<&str>) -> anyhow::Result<()> {
+    pub fn check(
+        &self,
+        inputs: &[&str],
+        (option, second): (&'static str, &Option<String>),
+    ) -> anyhow::Result<()> {
         Targets::default()
             .tensor("--output ", self.output.as_deref())?
-            .tensor("--indices ", indices)?
+            .tensor(option, second.as_deref())?
             .check(inputs, Some(self.writing.force))
     }
 
@@ -95,13 +104,13 @@ impl Delivery {
     pub fn run(
         &self,
         Read { operator, inputs, axes }: &Read,
-        indices: &Option<String>,
+        second: &Option<String>,
         output: &mut Output,
     ) -> anyhow::Result<Vec<Tensor>> {
         let results = self.run.run(operator, &inputs.iter().collect::<Vec<_>>())?;
         let results: Vec<Tensor> =
             results.iter().map(|result| axes.own(result)).collect::<Result<_, _>>()?;
-        output::deliver(&results, &[&self.output, indices], self.writing.force, output)?;
+        output::deliver(&results, &[&self.output, second], self.writing.force, output)?;
         Ok(results)
     }
 }
@@ -111,9 +120,10 @@ pub fn run<O: Operation>(
     extremum: Extremum,
     output: &mut Output,
 ) -> anyhow::Result<Outcome> {
-    delivery.check(&operation.files(), indices.as_deref())?;
+    let second = operation.second(indices);
+    delivery.check(&operation.files(), second)?;
     let read = operation.read(extremum, indices.is_some())?;
-    let results = delivery.run(&read, indices, output);
+    let results = delivery.run(&read, second.1, output);
     let results = results.map_err(|error| operation.with_argument(error, &read))?;
     operation.remark(&read, &results)?;
     Ok(Outcome::Good)

@@ -152,7 +152,7 @@ pub fn positions(
     extremum: Extremum,
     output: &mut Output,
 ) -> anyhow::Result<Outcome> {
-    arguments.delivery.check(&[&arguments.source.input], None)?;
+    arguments.delivery.check(&[&arguments.source.input], ("--indices ", &None))?;
     let (input, _) = arguments.source.read()?;
     let positions = Indices::new(arguments.index_type.into()).last(arguments.last);
     let operator = ReduceMax::new()

@@ -4,6 +4,7 @@ use clap::Args;
 use wgmax::operator::{Indices, ScatterMax};
 use wgmax::{Error, Extremum, Tensor};
 
+use super::backward::Backward;
 use super::files;
 use super::operation::{self, Read};
 use super::options::{IndexType, NanChoice};
@@ -22,6 +23,11 @@ pub struct Operation {
     updates: String,
     #[command(flatten)]
     attributes: Attributes,
+    #[command(flatten)]
+    backward: Backward,
+    /// With --backward: also write the gradient of UPDATES to this file
+    #[arg(long, value_name = "OUT", requires = "backward")]
+    of_updates: Option<String>,
 }
 
 /// The operator's attributes. A command that includes them has an argument `indices` too, which says
@@ -86,13 +92,22 @@ impl operation::Operation for Operation {
     const EXAMPLES: &str = "\
 Examples:
   wgmax scatter-max x.npy places.npy updates.npy --axis 1 -o y.npy
-  wgmax scatter-max x.npy vectors.npy parts.npy --vectors --indices winners.npy -o y.npy";
+  wgmax scatter-max x.npy vectors.npy parts.npy --vectors --indices winners.npy -o y.npy
+  wgmax scatter-max x.npy places.npy updates.npy --backward gradient_of_y.npy \
+      -o gradient_of_x.npy --of-updates gradient_of_updates.npy";
     const INDICES: &str = "Also write to this file the position of the update that each result comes \
                            from; -1 where INPUT's element stays. +0 and -0 are then equal, so a result \
                            of zero may have another sign";
 
     fn files(&self) -> Vec<&str> {
-        vec![&self.source.input, &self.places, &self.updates]
+        self.backward.files(&[&self.source.input, &self.places, &self.updates])
+    }
+
+    fn second<'a>(&'a self, indices: &'a Option<String>) -> (&'static str, &'a Option<String>) {
+        match self.backward.is_given() {
+            true => ("--of-updates ", &self.of_updates),
+            false => ("--indices ", indices),
+        }
     }
 
     fn read(&self, extremum: Extremum, indices: bool) -> anyhow::Result<Read> {
@@ -108,7 +123,7 @@ Examples:
                     .checked(&inputs.iter().collect::<Vec<_>>())
             })
             .map_err(|error| self.attributes.with_argument(error, names))?;
-        Ok((checked, inputs).into())
+        Ok(self.backward.apply(checked, inputs, &self.source, Ok)?.into())
     }
 
     fn remark(&self, _: &Read, _: &[Tensor]) -> anyhow::Result<()> {

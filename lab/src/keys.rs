@@ -35,6 +35,7 @@ impl Ranking {
             Operator::ReduceMax(op) => (op.nan, op.extremum),
             Operator::MaxPool(op) => (op.nan, op.extremum),
             Operator::SegmentMax(op) => (op.nan, op.extremum),
+            Operator::ScatterMax(op) => (op.nan, op.extremum),
             _ => return None,
         };
         let complement = match (extremum, t) {

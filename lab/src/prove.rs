@@ -59,8 +59,8 @@ pub struct Task<'a> {
 
 /// What plans have that are not proven.
 pub const PARTS: &str = "a launch stores positions where it has the rows, and others do the rest";
-/// Scatters have elements in two inputs, and the machine follows those of one.
-pub const SCATTERS: &str = "elements of the data and of the updates are not followed together";
+/// What a position says depends on whether the data or an update wins.
+pub const SCATTERS: &str = "positions of scatters are not followed";
 pub const POSITIONS: &str = "positions are chosen in a way that the machine does not know";
 /// None of these: a hole, or a fault.
 pub const OPEN: &str = "NOT KNOWN";
@@ -106,6 +106,10 @@ fn indices(operator: &Operator) -> Option<bool> {
     }
 }
 
+fn is_scatter_with_positions(operator: &Operator) -> bool {
+    matches!(operator, Operator::ScatterMax(op) if op.indices.is_some())
+}
+
 /// The shades of an element of a buffer.
 fn bytes(memory: &mut Memory, buffer: usize, size: usize, at: usize) -> Vec<u32> {
     let bytes = at * size..(at + 1) * size;
@@ -125,18 +129,29 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The input whose elements are followed: of a gradient that of the maxima. What positions are
-    /// found by is given.
-    fn followed(&self) -> usize {
-        sets::forward(self.operator).map_or(0, |_| self.tensors.len() - 1)
+    /// The inputs whose elements are followed: of a gradient that of the maxima, and of a scatter the data
+    /// and the updates. What positions are found by is given.
+    fn followed(&self) -> Vec<usize> {
+        match self.operator {
+            Operator::ScatterMax(_) => vec![0, 2],
+            _ => vec![sets::forward(self.operator).map_or(0, |_| self.tensors.len() - 1)],
+        }
+    }
+
+    /// The names of the elements of an input, if they are followed.
+    fn names_of(&self, input: usize) -> Option<Vec<u32>> {
+        let followed = self.followed();
+        let before = followed.iter().take_while(|&&other| other != input);
+        let first: usize = before.map(|&other| self.tensors[other].len()).sum();
+        let names = self.elements(&self.inputs[input].1).into_iter();
+        followed.contains(&input).then(|| names.map(|name| first as u32 + name).collect())
     }
 
     /// The memory of the plan, with elements that are known or not.
     fn memory(&self, is_known: bool) -> Memory {
         let mut memory = run::memory(self.plan, self.inputs);
         memory.follow();
-        let followed = self.followed();
-        let t = self.tensors[followed].element_type();
+        let t = self.tensors[self.followed()[0]].element_type();
         memory.shadow.ranking = Ranking::of(self.operator, t).filter(|_| is_known);
         memory.shadow.sets.size = t.size();
         memory.shadow.sets.initial = self.initial(t);
@@ -145,9 +160,10 @@ impl<'a> Task<'a> {
         memory.shadow.sets.last_wins = indices.is_some_and(|last| last);
         for (buffer, (_, view)) in self.inputs.iter().enumerate() {
             let size = view.desc().element_type().size();
-            for (element, place) in self.elements(view).into_iter().zip(places(view)) {
+            let names = self.names_of(buffer).filter(|_| is_known);
+            for (element, place) in places(view).into_iter().enumerate() {
                 let of_place =
-                    (is_known && buffer == followed).then(|| memory.shadow.sets.of(vec![element]));
+                    names.as_ref().map(|names| memory.shadow.sets.of(vec![names[element]]));
                 for part in 0..size {
                     let byte = place * size + part;
                     let shade = of_place.map_or(PLAIN, |set| of_set(RAW, part, set));
@@ -180,7 +196,7 @@ impl<'a> Task<'a> {
     fn kind(&self) -> &'static str {
         let is_finish = |launch: &&Launch| launch.shader().kernel.name() == "segment_finish";
         match indices(self.operator).is_some() {
-            _ if matches!(self.operator, Operator::ScatterMax(_)) => SCATTERS,
+            _ if is_scatter_with_positions(self.operator) => SCATTERS,
             // Several launches make elements of the rows that segments have.
             true if self.plan.launches().iter().filter(is_finish).count() > 1 => PARTS,
             true => POSITIONS,
@@ -236,13 +252,15 @@ impl<'a> Task<'a> {
 
     /// The same for other programs than the library's.
     pub fn prove_with(&self, program: impl FnMut(&Shader) -> Result<Arc<Program>>) -> Result<()> {
+        ensure!(!is_scatter_with_positions(self.operator), SCATTERS);
         let mut memory = self.memory(true);
         self.run(&mut memory, (8, Order::Ascending), u64::MAX, program)?;
-        let names = self.elements(&self.inputs[self.followed()].1);
+        let followed = self.followed().into_iter();
+        let names: Vec<u32> = followed.filter_map(|input| self.names_of(input)).flatten().collect();
         let Some(sets) = oracle::sets(self.operator, &self.tensors)? else {
             return self.are_sums(&mut memory, &names);
         };
-        let t = self.tensors[self.followed()].element_type();
+        let t = self.tensors[self.followed()[0]].element_type();
         let initial = self.initial(t).map(|_| INITIAL);
         let named = |set: &Vec<usize>| {
             let elements = set.iter().map(|&element| names[element]);
@@ -265,6 +283,9 @@ impl<'a> Task<'a> {
                         let t = expected.element_type();
                         self.is_position(&mut memory, *buffer, place, t, set)
                     }
+                    false if self.keeps_data(set) => {
+                        self.is_moved(&mut memory, *buffer, place, (t, set[0]))
+                    }
                     false => self.is_maximum(&mut memory, *buffer, place, set),
                 }
                 .with_context(|| format!("{what} {number}"))?;
@@ -279,15 +300,39 @@ impl<'a> Task<'a> {
         Ok(())
     }
 
+    /// Whether a set is that of an element of the data that no update names, which keeps its bits.
+    fn keeps_data(&self, set: &[u32]) -> bool {
+        let data = self.tensors[0].len() as u32;
+        matches!(self.operator, Operator::ScatterMax(_)) && set.iter().all(|&name| name < data)
+    }
+
+    /// A result has the bits of an element.
+    fn is_moved(
+        &self,
+        memory: &mut Memory,
+        buffer: usize,
+        place: usize,
+        (t, name): (ElementType, u32),
+    ) -> Result<()> {
+        let shades = bytes(memory, buffer, t.size(), place);
+        let right = (RAW, memory.shadow.sets.of(vec![name]));
+        let what = memory.shadow.describe(mix(shades.iter().copied()));
+        ensure!(whole(&shades) == Some(right), "it is not element {name} as it was, but {what}");
+        Ok(())
+    }
+
     /// Each element of a gradient is what it should be the sum of, in order; where nothing is added it is
     /// one value, moved.
     fn are_sums(&self, memory: &mut Memory, names: &[u32]) -> Result<()> {
         let lists = sets::sums(self.operator, &self.tensors)?.context("no definition")?;
-        let (buffer, view, expected) = &self.expected[0];
-        let t = expected.element_type();
-        for ((number, place), list) in places(view).into_iter().enumerate().zip(&lists) {
+        let elements = self.expected.iter().flat_map(|(buffer, view, expected)| {
+            let places = places(view).into_iter().enumerate();
+            places.map(move |(number, place)| (*buffer, expected, number, place))
+        });
+        for ((buffer, expected, number, place), list) in elements.zip(&lists) {
+            let t = expected.element_type();
             let Some(&first) = list.first() else {
-                self.is_constant(memory, *buffer, place, expected, number)?;
+                self.is_constant(memory, buffer, place, expected, number)?;
                 continue;
             };
             let right = match self.operator {
@@ -297,9 +342,13 @@ impl<'a> Task<'a> {
                     steps.extend((t.size() == 2).then_some(ROUNDED));
                     (SUM, memory.shadow.sums.of(&steps))
                 }
-                _ => (RAW, memory.shadow.sets.of(vec![names[first]])),
+                _ => {
+                    self.is_moved(memory, buffer, place, (t, names[first]))
+                        .with_context(|| format!("result {number}"))?;
+                    continue;
+                }
             };
-            let shades = bytes(memory, *buffer, t.size(), place);
+            let shades = bytes(memory, buffer, t.size(), place);
             let what = memory.shadow.describe(mix(shades.iter().copied()));
             ensure!(whole(&shades) == Some(right), "result {number} is not the sum, but {what}");
         }

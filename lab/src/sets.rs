@@ -3,7 +3,7 @@
 
 use wgmax::operator::{Numbering, Operator, Segments};
 use wgmax::{Result, Tensor};
-use wgmax_verify::oracle::{bits_at, coordinates, id, reduced, sets};
+use wgmax_verify::oracle::{bits_at, coordinates, id, reduced, sets, winners};
 
 use crate::keys::{self, Ranking};
 
@@ -19,13 +19,18 @@ pub fn forward(operator: &Operator) -> Option<Operator> {
             op.pool.indices(indices).into()
         }
         Operator::SegmentMaxBackward(op) => op.segment.status(false).into(),
+        Operator::ScatterMaxBackward(op) => op.scatter.status(false).into(),
         _ => return None,
     })
 }
 
-/// For each element of a gradient, the numbers of its values, in their order; `None` if this is not a
-/// gradient. If values are not added, only the last one counts.
+/// For each element of the gradients, those of one result after the other, the numbers of its values, in
+/// their order; `None` if this is not a gradient. If values are not added, only the last one counts.
 pub fn sums(operator: &Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Vec<usize>>>> {
+    if let Operator::ScatterMaxBackward(op) = operator {
+        let winners = winners(op, inputs)?.into_iter().flatten();
+        return Ok(Some(winners.map(Vec::from_iter).collect()));
+    }
     let descs: Vec<_> = inputs.iter().map(|input| input.desc()).collect();
     let result = operator.infer(&descs)?[0].clone();
     let mut lists = vec![Vec::new(); result.len()];

@@ -197,12 +197,12 @@ fn read_padding(value: &Bound<'_, PyAny>, spatial: usize) -> PyResult<Padding> {
     Ok(Padding::Explicit { begin, end: numbers("pads_end", "0 or more", &end)? })
 }
 
-/// The arguments of ScatterMax.
+/// The arguments of ScatterMax, and the type of its indices.
 pub(crate) fn scatter(
     extremum: Extremum,
     axis: Optional<'_, '_>,
     fields: &mut Fields<'_, '_>,
-) -> PyResult<ScatterMax> {
+) -> PyResult<(ScatterMax, ElementType)> {
     let axis = axis.filter(|axis| !axis.is_none());
     let by = match (fields.boolean("vectors", false)?, axis) {
         (true, None) => ScatterBy::Vectors,
@@ -217,7 +217,7 @@ pub(crate) fn scatter(
     op.nan = fields.choice("nan", &NAN, op.nan)?;
     let element_type = index_type(fields)?;
     op.indices = fields.boolean("return_indices", false)?.then(|| Indices::new(element_type));
-    Ok(op)
+    Ok((op, element_type))
 }
 
 /// The arguments of SegmentMax, the type of its indices, and whether ids at or above the number of

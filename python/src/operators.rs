@@ -2,7 +2,9 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use wgmax::operator::{MaxPoolBackward, MaxUnpool, ReduceMaxBackward, SegmentMaxBackward};
+use wgmax::operator::{
+    MaxPoolBackward, MaxUnpool, ReduceMaxBackward, ScatterMaxBackward, SegmentMaxBackward,
+};
 use wgmax::{Extremum, TensorDesc};
 
 use crate::attributes::{self, Optional};
@@ -123,7 +125,7 @@ both! {
         "(data, indices, updates, axis=0, *, vectors=False, include_data=True, \
          return_indices=False, index_type='int64', nan='propagate', out=None, device=None)"
     |py, extremum, fields| {
-        let op = attributes::scatter(extremum, axis, &mut fields)?;
+        let (op, _) = attributes::scatter(extremum, axis, &mut fields)?;
         let inputs = [Input::of(data)?, Input::of_integers(indices)?, Input::of(updates)?];
         call(py, op.into(), &inputs, fields)
     }
@@ -185,6 +187,26 @@ both! {
             }
             inputs.insert(1, ids);
         }
+        call(py, op.into(), &inputs, fields)
+    }
+    // `indices` and `updates` are `None` if `data` are the winners' indices and `shape` is given.
+    [scatter_max_backward scatter_min_backward](data: Given<'_, 'py>, indices: Given<'_, 'py>,
+            updates: Given<'_, 'py>, gradient: Given<'_, 'py>, axis: Optional<'_, 'py>)
+        (data, indices, updates, gradient, axis = None, **keywords)
+        "(data, indices, updates, gradient, axis=0, *, shape=None, vectors=False, \
+         include_data=True, index_type='int64', nan='propagate', out=None, device=None)"
+    |py, extremum, fields| {
+        let (scatter, index_type) = attributes::scatter(extremum, axis, &mut fields)?;
+        let mut op = ScatterMaxBackward::new(scatter.indices(index_type));
+        op.shape = attributes::shape(&mut fields, "shape")?;
+        let mut inputs = vec![Input::of(data)?];
+        if !indices.is_none() {
+            inputs.push(Input::of_integers(indices)?);
+        }
+        if !updates.is_none() {
+            inputs.push(Input::of(updates)?);
+        }
+        inputs.push(Input::of(gradient)?);
         call(py, op.into(), &inputs, fields)
     }
 }

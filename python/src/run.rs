@@ -239,6 +239,14 @@ async fn on_device(
             let _ = segment.checked(data.desc(), &ids.to_tensor()?)?;
             operator
         }
+        (Operator::ScatterMax(op), [data, Input::Host(indices), updates]) => {
+            op.checked(data.desc(), &indices.to_tensor()?, updates.desc())?;
+            operator
+        }
+        (Operator::ScatterMaxBackward(op), [data, Input::Host(indices), updates, _]) => {
+            op.scatter.checked(data.desc(), &indices.to_tensor()?, updates.desc())?;
+            operator
+        }
         (Operator::MaxUnpool(_), [values, Input::Host(indices)]) => {
             operator.checked_for(values.desc(), &[&indices.to_tensor()?])?
         }

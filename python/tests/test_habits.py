@@ -66,6 +66,8 @@ CALLS = [
     ("reduce_max_backward", (X[0, 0], (0, 1)), {}),
     ("max_pool_backward", (X[..., :2], 2), {}),
     ("segment_max_backward", ([0, 1], X), {}),
+    ("scatter_max", (np.zeros((1, *X.shape[1:]), int), X[:1]), {}),
+    ("scatter_min_backward", (np.zeros((1, *X.shape[1:]), int), X[:1], X), {}),
     ("max_unpool", (np.zeros(X.shape, int), (5, 5)), {}),
 ]
 

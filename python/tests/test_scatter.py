@@ -42,30 +42,34 @@ def expected(data, indices, updates, axis, vectors, include, low, nan):
     return values, places
 
 
+def draw(dtype, random):
+    """Data, indices and updates, the axis, whether there are vectors, and the options that say so."""
+    rank = int(random.integers(1, 4))
+    shape = tuple(int(size) for size in random.integers(1, 6, rank))
+    data = random_array(dtype, shape, special=is_float(dtype))
+    vectors, axis = bool(random.integers(2)), int(random.integers(rank))
+    if vectors:
+        length = int(random.integers(0, rank + 1))
+        rows = tuple(int(size) for size in random.integers(0, 5, int(random.integers(1, 3))))
+        sizes = np.array(shape[:length], np.int64)
+        indices = random.integers(-sizes, np.maximum(sizes, 1), rows + (length,))
+        of, where = rows + shape[length:], {"vectors": True}
+    else:
+        of = [int(random.integers(0, size + 1)) for size in shape]
+        of[axis] = int(random.integers(0, 9))
+        indices = random.integers(-shape[axis], shape[axis], of)
+        where = {"axis": axis - rank if random.integers(2) else axis}
+    indices = indices.astype([np.int64, np.int32, np.int8][random.integers(3)])
+    return data, indices, random_array(dtype, tuple(of), special=is_float(dtype)), axis, vectors, where
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_random_scatters(dtype, device):
     random = np.random.default_rng(np.dtype(dtype).num)
     for number in range(12):
-        rank = int(random.integers(1, 4))
-        shape = tuple(int(size) for size in random.integers(1, 6, rank))
-        data = random_array(dtype, shape, special=is_float(dtype))
-        vectors, low = bool(random.integers(2)), bool(random.integers(2))
+        data, indices, updates, axis, vectors, where = draw(dtype, random)
+        low, include = bool(random.integers(2)), bool(random.integers(2))
         nan = ["propagate", "ignore"][random.integers(2)]
-        include = bool(random.integers(2))
-        axis = int(random.integers(rank))
-        if vectors:
-            length = int(random.integers(0, rank + 1))
-            rows = tuple(int(size) for size in random.integers(0, 5, int(random.integers(1, 3))))
-            sizes = np.array(shape[:length], np.int64)
-            indices = random.integers(-sizes, np.maximum(sizes, 1), rows + (length,))
-            of, where = rows + shape[length:], {"vectors": True}
-        else:
-            of = [int(random.integers(0, size + 1)) for size in shape]
-            of[axis] = int(random.integers(0, 9))
-            indices = random.integers(-shape[axis], shape[axis], of)
-            where = {"axis": axis - rank if random.integers(2) else axis}
-        indices = indices.astype([np.int64, np.int32, np.int8][random.integers(3)])
-        updates = random_array(dtype, tuple(of), special=is_float(dtype))
         values, places = expected(data, indices, updates, axis, vectors, include, low, nan)
         scatter = wgmax.scatter_min if low else wgmax.scatter_max
         given = [strided(each, random) for each in (data, indices, updates)]
@@ -74,6 +78,56 @@ def test_random_scatters(dtype, device):
         found = scatter(*given, return_indices=True, index_type=["int64", "int32"][number % 2], **options)
         same_value(found[0], values)
         assert np.array_equal(found[1], places), (given, options)
+
+
+def gradients(gradient, places, indices, updates, axis, vectors):
+    """Each gradient at its winner, an element of the data or an update."""
+    of_data, of_updates = np.zeros_like(gradient), np.zeros(updates.shape, gradient.dtype)
+    rows = list(np.ndindex(indices.shape[:-1])) if vectors else []
+    length = indices.shape[-1] if vectors else 0
+    for at in np.ndindex(gradient.shape):
+        place = int(places[at])
+        if place < 0:
+            of_data[at] = gradient[at]
+        elif vectors:
+            of_updates[rows[place] + at[length:]] = gradient[at]
+        else:
+            of_updates[at[:axis] + (place,) + at[axis + 1 :]] = gradient[at]
+    return of_data, of_updates
+
+
+@pytest.mark.parametrize("dtype", [each for each in DTYPES if is_float(each)], ids=str)
+def test_random_gradients(dtype, device):
+    random = np.random.default_rng(np.dtype(dtype).itemsize)
+    for number in range(16):
+        data, indices, updates, axis, vectors, where = draw(dtype, random)
+        low, include = bool(random.integers(2)), bool(random.integers(2))
+        nan = ["propagate", "ignore"][random.integers(2)]
+        _, places = expected(data, indices, updates, axis, vectors, include, low, nan)
+        gradient = random_array(dtype, data.shape, special=False)
+        wanted = gradients(gradient, places, indices, updates, axis, vectors)
+        backward = wgmax.scatter_min_backward if low else wgmax.scatter_max_backward
+        options = {"include_data": include, "nan": nan, "device": device, **where}
+        given = [strided(each, random) for each in (data, indices, updates, gradient)]
+        for found, right in zip(backward(*given, **options), wanted):
+            same_value(found, right)
+        width = ["int64", "int32"][number % 2]
+        saved = strided(places.astype(width), random)
+        found = backward(saved, None, None, given[3], **options, index_type=width, shape=indices.shape)
+        for each, right in zip(found, wanted):
+            same_value(each, right)
+        out = np.zeros_like(data), np.zeros_like(updates)
+        assert backward(*given, **options, out=out) == out
+        for each, right in zip(out, wanted):
+            same_value(each, right)
+
+
+def test_indices_beside_tensors_are_checked(device):
+    data = wgmax.Tensor(np.zeros(3, np.float32), device=device)
+    for function, rest in [(wgmax.scatter_max, ()), (wgmax.scatter_max_backward, (data,))]:
+        with pytest.raises(wgmax.ArgumentError, match="out of range"):
+            function(data, [0, 3, 1], data, *rest)
+        function(data, [0, -3, 1], data, *rest)
 
 
 def test_indices_that_name_no_element(device):

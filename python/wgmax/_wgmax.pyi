@@ -8,7 +8,8 @@ __all__ = [
     "Comparison", "Verification", "devices", "compare", "verify", "node", "_forked", "reduce_max",
     "reduce_min", "arg_max", "arg_min", "max_pool", "min_pool", "segment_max", "segment_min",
     "reduce_max_backward", "reduce_min_backward", "max_pool_backward", "min_pool_backward",
-    "segment_max_backward", "segment_min_backward", "scatter_max", "scatter_min", "_pool_shape", "max_unpool", "adaptive_max_pool",
+    "segment_max_backward", "segment_min_backward", "scatter_max", "scatter_min", "scatter_max_backward",
+    "scatter_min_backward", "_pool_shape", "max_unpool", "adaptive_max_pool",
     "adaptive_min_pool", "adaptive_max_pool_backward", "adaptive_min_pool_backward", "AxisError",
     "max_pool1d", "max_pool2d", "max_pool3d", "min_pool1d", "min_pool2d", "min_pool3d",
     "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "adaptive_min_pool1d",
@@ -414,6 +415,21 @@ def segment_max_backward(
     nan: _Nan = "propagate", out: _Array | None = None, device: _Device = None,
 ) -> Any: ...
 segment_min_backward = segment_max_backward
+@overload
+def scatter_max_backward(
+    data: ArrayLike, indices: ArrayLike | None, updates: ArrayLike | None, gradient: ArrayLike, axis: int = 0,
+    *, shape: _Sizes | None = None, vectors: bool = False, include_data: bool = True,
+    index_type: DTypeLike = "int64", nan: _Nan = "propagate", out: tuple[_Array, _Array] | None = None,
+    device: _Device = None,
+) -> tuple[_Array, _Array]: ...
+@overload
+def scatter_max_backward(
+    data: _Given, indices: _Given | None, updates: _Given | None, gradient: _Given, axis: int = 0, *,
+    shape: _Sizes | None = None, vectors: bool = False, include_data: bool = True,
+    index_type: DTypeLike = "int64", nan: _Nan = "propagate", out: tuple[_Array, _Array] | None = None,
+    device: _Device = None,
+) -> Any: ...
+scatter_min_backward = scatter_max_backward
 @overload
 def max_unpool(
     values: ArrayLike, indices: ArrayLike, shape: _Sizes, *, indices_within: _Sizes | None = None,

@@ -6,13 +6,21 @@ import generated::params;
 
 const NOWHERE: u32 = 0xffffffffu;
 
-fn offset(number: u32, begin: u32, end: u32) -> u32 {
+// An offset, and whether the number is within the bounds of all axes.
+struct Offset {
+    at: u32,
+    inside: bool,
+}
+
+fn offset_of(number: u32, begin: u32, end: u32) -> Offset {
     var rest = number;
-    var offset = 0u;
+    var offset = Offset(0u, true);
     for (var i = begin; i < end; i++) {
         let axis = params.axis[i];
         let outer = quotient(rest, axis);
-        offset += (rest - outer * axis.x) * axis.w;
+        let at = rest - outer * axis.x;
+        offset.at += at * axis.w;
+        offset.inside = offset.inside && at < params.bounds[i / 4u][i % 4u];
         rest = outer;
     }
     return offset;
@@ -21,11 +29,14 @@ fn offset(number: u32, begin: u32, end: u32) -> u32 {
 // The element of an item, counted from the launch's first; NOWHERE if the launch does not have it.
 fn element_of(item: u32) -> u32 {
     let at = (params.index_base + item) * params.index_words;
-    let position = index_word(at);
-    if position >= params.positions || (params.index_words == 2u && index_word(at + 1u) != 0u) {
+    let position = index_word(at) - params.lowest;
+    // The high word of each position.
+    let high = select(0u, 0xffffffffu, params.lowest != 0u);
+    if position >= params.positions || (params.index_words == 2u && index_word(at + 1u) != high) {
         return NOWHERE;
     }
-    let place = offset(position, params.item_axes, params.axes);
-    let element = offset(params.first + item, 0u, params.item_axes) + place - params.origin;
-    return select(NOWHERE, element, element < params.elements);
+    let place = offset_of(position, params.item_axes, params.axes);
+    let own = offset_of(params.first + item, 0u, params.item_axes);
+    let element = own.at + place.at - params.origin;
+    return select(NOWHERE, element, own.inside && place.inside && element < params.elements);
 }

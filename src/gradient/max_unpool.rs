@@ -119,7 +119,7 @@ impl MaxUnpool {
             pitch *= all as u64;
         }
         axes.reverse();
-        Places::new(Vec::new(), axes, result.len() as u64)
+        Places::new(Vec::<Axis>::new(), axes, result.len() as u64)
     }
 
     /// # Errors

@@ -13,6 +13,7 @@ mod places;
 mod pool;
 mod reduce_max;
 mod scatter;
+mod scatter_max;
 mod segment_max;
 mod sum;
 mod tile;
@@ -22,6 +23,7 @@ pub(crate) use pool::{HARDWARE, Tuning, Windows, run_sums};
 pub use max_pool::MaxPoolBackward;
 pub use max_unpool::MaxUnpool;
 pub use reduce_max::ReduceMaxBackward;
+pub use scatter_max::ScatterMaxBackward;
 pub use segment_max::SegmentMaxBackward;
 
 use crate::base::error::{Error, Result};

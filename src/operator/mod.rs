@@ -4,7 +4,9 @@ mod arg_max;
 mod order;
 mod together;
 
-pub use crate::gradient::{MaxPoolBackward, MaxUnpool, ReduceMaxBackward, SegmentMaxBackward};
+pub use crate::gradient::{
+    MaxPoolBackward, MaxUnpool, ReduceMaxBackward, ScatterMaxBackward, SegmentMaxBackward,
+};
 pub use crate::pool::{Layout, MaxPool, Padding, Rounding};
 pub use crate::reduce::ReduceMax;
 pub use crate::segment::{ScatterBy, ScatterMax, SegmentMax, Segments};
@@ -43,6 +45,8 @@ pub enum Operator {
     MaxPoolBackward(MaxPoolBackward),
     /// The gradient of a SegmentMax.
     SegmentMaxBackward(SegmentMaxBackward),
+    /// The gradients of a ScatterMax.
+    ScatterMaxBackward(ScatterMaxBackward),
     /// Values at the places that indices name, and zeros elsewhere.
     MaxUnpool(MaxUnpool),
 }
@@ -88,6 +92,7 @@ operators!(
     ReduceMaxBackward,
     MaxPoolBackward,
     SegmentMaxBackward,
+    ScatterMaxBackward,
     MaxUnpool
 );
 
@@ -109,6 +114,7 @@ impl Operator {
             Self::MaxPoolBackward(op) => op.name(),
             Self::ReduceMaxBackward(op) => op.name(),
             Self::SegmentMaxBackward(op) => op.name(),
+            Self::ScatterMaxBackward(op) => op.name(),
             Self::MaxUnpool(_) => "MaxUnpool",
         }
     }
@@ -126,12 +132,13 @@ impl Operator {
     }
 
     /// The gradient of the operator, from its inputs and the gradient of its maxima or minima. `None`
-    /// for gradients, [`ScatterMax`] and [`MaxUnpool`].
+    /// for gradients and [`MaxUnpool`].
     pub fn backward(self) -> Option<Self> {
         match self {
             Self::ReduceMax(op) => Some(ReduceMaxBackward::new(op).into()),
             Self::MaxPool(op) => Some(MaxPoolBackward::new(op).into()),
             Self::SegmentMax(op) => Some(SegmentMaxBackward::new(op).into()),
+            Self::ScatterMax(op) => Some(ScatterMaxBackward::new(op).into()),
             _ => None,
         }
     }
@@ -148,6 +155,7 @@ impl Operator {
             Self::ReduceMaxBackward(op) => op.reduce.extremum,
             Self::MaxPoolBackward(op) => op.pool.extremum,
             Self::SegmentMaxBackward(op) => op.segment.extremum,
+            Self::ScatterMaxBackward(op) => op.scatter.extremum,
             Self::MaxUnpool(_) => Extremum::Maximum,
         }
     }
@@ -162,6 +170,7 @@ impl Operator {
             | Self::MaxUnpool(_) => 2,
             Self::ScatterMax(_) => 3,
             Self::SegmentMaxBackward(op) => op.input_count(),
+            Self::ScatterMaxBackward(op) => op.input_count(),
         }
     }
 
@@ -200,6 +209,7 @@ impl Operator {
             Self::ReduceMaxBackward(op) => op.infer(inputs),
             Self::MaxPoolBackward(op) => op.infer(inputs),
             Self::SegmentMaxBackward(op) => op.infer(inputs),
+            Self::ScatterMaxBackward(op) => op.infer(inputs),
             Self::MaxUnpool(op) => op.infer(inputs),
         }
     }
@@ -239,6 +249,7 @@ impl Operator {
                 op.plan_with([first, gradient], target, tunings)
             }
             (Self::SegmentMaxBackward(op), inputs) => op.plan_with(inputs, target, &tuning.segment),
+            (Self::ScatterMaxBackward(op), inputs) => op.plan_with(inputs, target, &tuning.segment),
             (Self::MaxUnpool(op), &[values, indices]) => op.plan_with([values, indices], target),
             _ => Err(Error::input_count(self.name(), self.input_count(), inputs.len())),
         }
@@ -296,7 +307,8 @@ impl Operator {
     }
 
     /// The operator for tensors on the host, whose values are checked: SegmentMax checks its ids and
-    /// derives the number of segments; its gradient, ScatterMax and MaxUnpool check ids and indices.
+    /// derives the number of segments; its gradient, ScatterMax with its gradients, and MaxUnpool check ids
+    /// and indices.
     ///
     /// # Errors
     /// As [`SegmentMax::checked`], and [`Error::IndexOutOfRange`].
@@ -319,6 +331,9 @@ impl Operator {
             }
             (Self::ScatterMax(op), [indices, updates]) => {
                 op.checked(first, indices, updates.desc())?;
+            }
+            (Self::ScatterMaxBackward(op), [indices, updates, gradient]) => {
+                op.check(first, indices, [updates.desc(), gradient.desc()])?;
             }
             (Self::MaxUnpool(op), [indices]) => op.check(first, indices)?,
             _ => {}

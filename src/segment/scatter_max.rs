@@ -284,16 +284,11 @@ impl ScatterMax {
         })
     }
 
-    /// Checks indices on the host.
+    /// Checks indices on the host, before they are copied to a device.
     ///
     /// # Errors
     /// As [`ScatterMax::infer`], and [`Error::IndexOutOfRange`].
-    pub(crate) fn checked(
-        &self,
-        data: &TensorDesc,
-        indices: &Tensor,
-        updates: &TensorDesc,
-    ) -> Result<()> {
+    pub fn checked(&self, data: &TensorDesc, indices: &Tensor, updates: &TensorDesc) -> Result<()> {
         let scattered = self.resolve([data, indices.desc(), updates])?;
         let ids = Ids::of(indices)?;
         let count = scattered.indexed.len().max(1);

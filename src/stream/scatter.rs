@@ -12,7 +12,10 @@ use crate::tensor::{Tensor, TensorDesc, TensorView};
 pub(super) const fn stores_by_position(operator: &Operator) -> bool {
     matches!(
         operator,
-        Operator::ReduceMaxBackward(_) | Operator::SegmentMaxBackward(_) | Operator::MaxUnpool(_)
+        Operator::ReduceMaxBackward(_)
+            | Operator::SegmentMaxBackward(_)
+            | Operator::ScatterMaxBackward(_)
+            | Operator::MaxUnpool(_)
     )
 }
 
@@ -26,19 +29,25 @@ pub(super) async fn run(
     wait: bool,
 ) -> Result<Vec<Tensor>> {
     let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
-    let result = &operator.infer(&descs)?[0];
+    let results = operator.infer(&descs)?;
+    let result = &results[0];
     let Some(last) = others.last() else { return Ok(Vec::new()) };
     let first = || inputs[0].to_tensor();
     // The operator that finds positions, and how many of the inputs it takes.
     let (forward, places) = match operator {
         Operator::ReduceMaxBackward(op) => {
             let forward = op.forward(result).filter(|_| !result.is_empty());
-            (forward.map(|forward| (Operator::from(forward), 1)), op.places(result)?)
+            (forward.map(|forward| (Operator::from(forward), 1)), vec![op.places(result)?])
         }
         Operator::SegmentMaxBackward(op) => {
             let forward = (inputs.len() > 2).then(|| op.forward(result, last.desc()));
             let places = op.places(result, last.desc());
-            (forward.map(|forward| (Operator::from(forward), 2)), places)
+            (forward.map(|forward| (Operator::from(forward), 2)), vec![places])
+        }
+        Operator::ScatterMaxBackward(op) => {
+            let forward = (inputs.len() > 2).then(|| op.forward(descs[2]));
+            let places = op.places(&descs)?.into();
+            (forward.map(|forward| (Operator::from(forward), 3)), places)
         }
         Operator::MaxUnpool(op) => {
             return Ok(vec![op.places(result).store(&first()?, last, result)?]);
@@ -54,5 +63,6 @@ pub(super) async fn run(
             found.swap_remove(found.len() - 1)
         }
     };
-    Ok(vec![places.store(last, &positions, result)?])
+    let stored = places.iter().zip(&results);
+    stored.map(|(places, result)| places.store(last, &positions, result)).collect()
 }

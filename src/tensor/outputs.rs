@@ -60,6 +60,11 @@ impl<T> Outputs<T> {
         Self { names: Names::VALUES, items: vec![item] }
     }
 
+    /// Two gradients: that of the data, which is the values, and that of updates.
+    pub(crate) fn with_updates(data: T, updates: T) -> Self {
+        Self { names: Names::VALUES, items: vec![data, updates] }
+    }
+
     /// Results without names: those of a chain.
     pub(crate) fn unnamed(items: Vec<T>) -> Self {
         Self { names: Names { values: false, indices: false, status: false }, items }

@@ -33,6 +33,17 @@ pub fn rounds(default: u64) -> u64 {
     std::env::var("WGMAX_ROUNDS").ok().and_then(|r| r.parse().ok()).unwrap_or(default)
 }
 
+/// Some of a list of cases, others for each `turn`: all if many rounds are asked for, half by default, and
+/// a quarter if few are.
+pub fn some<T: Copy>(all: &[T], turn: usize) -> Vec<T> {
+    let every = match rounds(200) {
+        ..100 => 4,
+        100..400 => 2,
+        _ => 1,
+    };
+    all.iter().copied().skip(turn % every).step_by(every).collect()
+}
+
 /// Random elements of a style by its number in [`Style::ALL`].
 pub fn tensor(t: ElementType, shape: &[usize], style: usize, random: &mut Random) -> Tensor {
     wgmax_verify::tensor(t, shape, Style::ALL[style], random).unwrap()

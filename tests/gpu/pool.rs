@@ -1,7 +1,7 @@
 //! MaxPool.
 
 use super::{check_random, check_within, compare_launches, plan_within, rounds, variants};
-use crate::common::{Random, check_oracle, describe, gpu, limited, plans, seed, tensor};
+use crate::common::{Random, check_oracle, describe, gpu, limited, plans, seed, some, tensor};
 use wgmax::operator::{Indices, Layout, MaxPool, Numbering, Operator, Rounding};
 use wgmax::plan::Limits;
 use wgmax::{Device, ElementType, Error, Nan, Run, RunOptions, Tensor, TensorDesc, Tuning};
@@ -166,7 +166,7 @@ fn traps() -> Vec<Trap> {
     ]
 }
 
-/// Runs each trap by both plans; each plan must reach the trap's kernels.
+/// Plans each trap for each type by both plans, which must reach the trap's kernels, and runs it for some.
 #[test]
 fn known_traps_agree_three_ways() {
     let Some(device) = gpu() else { return };
@@ -174,8 +174,11 @@ fn known_traps_agree_three_ways() {
     let untiled = device.with_tuning(Tuning::hardware().without_tiles());
     let mut random = Random(11);
     let mut tiled = 0;
-    for Trap { hardware: by_hardware, software: by_software, index, shape, pool } in traps() {
+    let types = [ElementType::F32, ElementType::U8, ElementType::F16, ElementType::I64];
+    for (number, trap) in traps().into_iter().enumerate() {
+        let Trap { hardware: by_hardware, software: by_software, index, shape, pool } = trap;
         for indices in [None, Some(Indices::default())] {
+            let run = some(&types, number + usize::from(indices.is_some()));
             let op = Operator::from(pool.clone().indices(indices));
             let general: Vec<&str> = index
                 .iter()
@@ -187,7 +190,7 @@ fn known_traps_agree_three_ways() {
                 Some(_) => [(&untiled, &general[..]), (&software, index), (&hardware, ANY)],
             };
             let mut missing = expected.map(|(_, all)| all.to_vec());
-            for t in [ElementType::F32, ElementType::U8, ElementType::F16, ElementType::I64] {
+            for t in types {
                 let input = tensor(t, shape, 1, &mut random);
                 let what = format!("{t}{shape:?}, {op:?}");
                 for ((device, expected), missing) in expected.into_iter().zip(&mut missing) {
@@ -197,6 +200,9 @@ fn known_traps_agree_three_ways() {
                     let one = expected.is_empty() || expected.iter().any(reached);
                     assert!(one, "{what} on {}: {found:?}, none of {expected:?}", describe(device));
                     missing.retain(|name| !reached(name));
+                }
+                if !run.contains(&t) {
+                    continue;
                 }
                 check_oracle(
                     &[&Device::cpu(), &untiled, &software, &hardware],

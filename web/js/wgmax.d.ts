@@ -317,6 +317,13 @@ export class Device {
     /** Ids in an array are checked, ids in a tensor are not. `undefined` if the input is indices. */
     segmentMaxBackward<T extends ElementType>(input: Tensor, ids: Tensor | ArrayBufferView | Iterable<number> | undefined, gradient: Tensor<T>, attributes?: Gradient<SegmentMax>): Promise<Tensor<T>>;
     segmentMinBackward<T extends ElementType>(input: Tensor, ids: Tensor | ArrayBufferView | Iterable<number> | undefined, gradient: Tensor<T>, attributes?: Gradient<SegmentMax>): Promise<Tensor<T>>;
+    /**
+     * The gradients of the data and of the updates. Indices in a tensor are not checked: an update whose index
+     * names no element gets 0. With `shape`, that of the indices, `data` is the indices that `scatterMax`
+     * returned, and `indices` and `updates` are `undefined`.
+     */
+    scatterMaxBackward<T extends ElementType>(data: Tensor, indices: Tensor | undefined, updates: Tensor | undefined, gradient: Tensor<T>, attributes?: Omit<Gradient<ScatterMax>, 'outOfRange' | 'status'>): Promise<{ data: Tensor<T>; updates: Tensor<T> }>;
+    scatterMinBackward<T extends ElementType>(data: Tensor, indices: Tensor | undefined, updates: Tensor | undefined, gradient: Tensor<T>, attributes?: Omit<Gradient<ScatterMax>, 'outOfRange' | 'status'>): Promise<{ data: Tensor<T>; updates: Tensor<T> }>;
     /** Stores each value at the element that its index names in a tensor of this shape, and zeros elsewhere. */
     maxUnpool<T extends ElementType>(values: Tensor<T>, indices: Tensor<'i32' | 'i64'>, shape: readonly number[], attributes?: { indicesWithin?: readonly number[] }): Promise<Tensor<T>>;
     /** A node of ONNX, oneDNN Graph, OpenVINO or WebNN: its results. */
@@ -330,6 +337,7 @@ export class Device {
     prepare(operator: 'reduceMaxBackward' | 'reduceMinBackward', attributes: Gradient<ReduceMax> | undefined, inputs: readonly [Tensor, Tensor], results: readonly [Tensor]): Promise<Prepared>;
     prepare(operator: 'maxPoolBackward' | 'minPoolBackward', attributes: Gradient<MaxPool>, inputs: readonly [Tensor, Tensor], results: readonly [Tensor]): Promise<Prepared>;
     prepare(operator: 'segmentMaxBackward' | 'segmentMinBackward', attributes: Omit<Gradient<SegmentMax>, 'outOfRange'>, inputs: readonly [Tensor, Tensor, Tensor] | readonly [Tensor, Tensor], results: readonly [Tensor]): Promise<Prepared>;
+    prepare(operator: 'scatterMaxBackward' | 'scatterMinBackward', attributes: Omit<Gradient<ScatterMax>, 'outOfRange' | 'status'> | undefined, inputs: readonly [Tensor, Tensor, Tensor, Tensor] | readonly [Tensor, Tensor], results: readonly [data: Tensor, updates: Tensor]): Promise<Prepared>;
     prepare(operator: 'maxUnpool', attributes: { shape: readonly number[]; indicesWithin?: readonly number[] }, inputs: readonly [Tensor, Tensor], results: readonly [Tensor]): Promise<Prepared>;
     /** Waits for all submitted work. */
     wait(): Promise<void>;

@@ -188,6 +188,8 @@ const PREPARED = {
     minPoolBackward: ['maxPoolBackward', (attributes, rank) => minimum(spread(attributes, rank))],
     segmentMaxBackward: ['segmentMaxBackward', same],
     segmentMinBackward: ['segmentMaxBackward', minimum],
+    scatterMaxBackward: ['scatterMaxBackward', same],
+    scatterMinBackward: ['scatterMaxBackward', minimum],
     maxUnpool: ['maxUnpool', same],
 };
 
@@ -413,6 +415,22 @@ export class Device extends Held {
 
     segmentMinBackward(input, ids, gradient, attributes) {
         return this.segmentMaxBackward(input, ids, gradient, minimum(attributes));
+    }
+
+    /**
+     * The gradients of the data and of the updates. Indices are not checked: an update whose index names no
+     * element gets 0. With `shape`, that of the indices, the data are the indices that `scatterMax` returned,
+     * and indices and updates are `undefined`.
+     */
+    async scatterMaxBackward(data, indices, updates, gradient, attributes) {
+        const operator = checked(() => this.#module.Operator.make('scatterMaxBackward', attributes));
+        const inputs = [data, indices, updates, gradient].filter((tensor) => tensor != null);
+        const [ofData, ofUpdates] = await this.#run(operator, inputs);
+        return { data: ofData, updates: ofUpdates };
+    }
+
+    scatterMinBackward(data, indices, updates, gradient, attributes) {
+        return this.scatterMaxBackward(data, indices, updates, gradient, minimum(attributes));
     }
 
     /** Each value at the place that its index names in a tensor of this shape, and zeros elsewhere. */

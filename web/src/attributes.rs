@@ -109,6 +109,7 @@ fn make(name: &str, attributes: JsValue) -> Made<wgmax::operator::Operator> {
         wgmax::operator::Operator::ReduceMaxBackward(op) => op.shape = given,
         wgmax::operator::Operator::MaxPoolBackward(op) => op.shape = given,
         wgmax::operator::Operator::SegmentMaxBackward(op) => op.shape = given,
+        wgmax::operator::Operator::ScatterMaxBackward(op) => op.shape = given,
         _ => {}
     }
     Ok(made)

@@ -608,6 +608,32 @@ tests['a lost device is told'] = async (wgmax, options) => {
     equal(await Promise.race([cpu.lost, cpu.wait().then(() => 'not lost')]), 'not lost');
 };
 
+tests['a scatter has two gradients'] = (wgmax, options) => both(wgmax, options, async (device) => {
+    const data = await device.tensor('f32', [4], [1, 2, -0, NaN]);
+    const indices = await device.tensor('i32', [5], [0, -3, 0, 2, 2]);
+    const updates = await device.tensor('f32', [5], [5, 1, 7, 0, -1]);
+    const gradient = await device.tensor('f32', [4], [0.5, 8, 0.25, -3]);
+    const numbers = async ({ data, updates }) => [await data.numbers(), await updates.numbers()];
+    equal(await numbers(await device.scatterMaxBackward(data, indices, updates, gradient)), [[0, 8, 0.25, -3], [0, 0, 0.5, 0, 0]]);
+    const attributes = { includeData: false, indices: { type: 'i32' } };
+    const expected = [[0, 0, 0, -3], [0.5, 8, 0, 0, 0.25]];
+    equal(await numbers(await device.scatterMinBackward(data, indices, updates, gradient, attributes)), expected);
+    const { indices: winners } = await device.scatterMin(data, indices, updates, attributes);
+    equal(await numbers(await device.scatterMinBackward(winners, undefined, undefined, gradient, { ...attributes, shape: [5] })), expected);
+    const square = await device.tensor('f16', [2, 2], [1, 2, 3, 4]);
+    const rows = [await device.tensor('i64', [1, 1], [1]), await device.tensor('f16', [1, 2], [9, 0])];
+    equal(await numbers(await device.scatterMaxBackward(square, ...rows, square, { vectors: true })), [[1, 2, 0, 4], [3, 0]]);
+    await fails('WrongInput', () => device.scatterMaxBackward(data, indices, updates, updates));
+    await fails('WrongElementType', () => device.scatterMaxBackward(indices, indices, indices, indices));
+    await fails('BadAttribute', () => device.scatterMaxBackward(winners, undefined, undefined, gradient, { shape: [2, 5], indices: { type: 'i32' } }));
+    if (device.isCpu) return;
+    const [of, ofUpdates] = [await device.zeros('f32', [4]), await device.zeros('f32', [5])];
+    const prepared = await device.prepare('scatterMaxBackward', {}, [data, indices, updates, gradient], [of, ofUpdates]);
+    prepared.submit([data, indices, updates, gradient], [of, ofUpdates]);
+    equal(await numbers({ data: of, updates: ofUpdates }), [[0, 8, 0.25, -3], [0, 0, 0.5, 0, 0]]);
+    prepared.free();
+});
+
 tests['every operator is prepared'] = async (wgmax, options) => {
     const device = await wgmax.open('gpu', options);
     const x = await device.tensor('f32', [[[1, 3, 2, 0]]]);

@@ -216,8 +216,7 @@ struct Scatters {
 }
 
 impl Attributes for Scatters {
-    fn operator(&self, Wanted { extremum, indices, backward }: Wanted, input: &Input) -> Made {
-        anyhow::ensure!(!backward, "--backward: scatters have no gradient here");
+    fn operator(&self, Wanted { extremum, indices, .. }: Wanted, input: &Input) -> Made {
         let (data, shape) = (input.desc()?, &self.places.sizes[..]);
         let places = TensorDesc::new(self.places_type, shape)?;
         let updates = match (self.attributes.vectors, shape) {

@@ -31,7 +31,8 @@ impl fmt::Display for Case {
             _ => Vec::new(),
         };
         let shape = gradient.as_ref().and_then(|(_, shape)| *shape);
-        attributes.extend(shape.map(|shape| format!("of data {shape:?}")));
+        let of = if matches!(forward, Operator::ScatterMax(_)) { "indices" } else { "data" };
+        attributes.extend(shape.map(|shape| format!("of {of} {shape:?}")));
         for attribute in attributes {
             write!(f, ", {attribute}")?;
         }

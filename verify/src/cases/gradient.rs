@@ -1,6 +1,6 @@
 //! Random gradients, and cases that gradients share with their operators.
 
-use wgmax::operator::{MaxUnpool, Operator};
+use wgmax::operator::{MaxUnpool, Operator, ScatterBy};
 use wgmax::{ElementType, Result, Tensor, TensorDesc};
 
 use super::draft::Draft;
@@ -30,9 +30,9 @@ pub(super) fn tensor(t: ElementType, shape: &[usize], random: &mut Random) -> Re
     oracle::tensor(t, shape, (0..TensorDesc::new(t, shape)?.len()).map(number))
 }
 
-/// The positions that an operator returns for data, its last result. For reductions and segments,
-/// whose gradients drop invalid positions, some are invalid. Several segments may have the same
-/// rows.
+/// The positions that an operator returns for data, its last result. For all but poolings, whose
+/// gradients drop invalid positions, some are invalid. Several segments may have the same rows, and
+/// several elements the same update.
 pub(super) fn positions(of: &Draft, data: Tensor, random: &mut Random) -> Result<Tensor> {
     let inputs: Vec<&Tensor> = [&data].into_iter().chain(&of.others).collect();
     let mut results = oracle::run(&of.operator, &inputs)?;
@@ -44,13 +44,18 @@ pub(super) fn positions(of: &Draft, data: Tensor, random: &mut Random) -> Result
     let behind = match &of.operator {
         Operator::ReduceMax(_) => data.len() / positions.len().max(1),
         Operator::SegmentMax(_) => data.shape()[0],
+        Operator::ScatterMax(op) => match (op.by, of.others[0].shape()) {
+            (ScatterBy::Axis(axis), rows) => rows[axis.rem_euclid(rows.len() as i64) as usize],
+            (ScatterBy::Vectors, rows) => rows[..rows.len() - 1].iter().product(),
+        },
         _ => return Ok(positions),
     };
     let wrong: &[i64] = match size {
         4 => &[-1, behind as i64, i32::MIN.into()],
         _ => &[-1, behind as i64, 1 << 31, 1 << 32, i64::MIN],
     };
-    let few = matches!(of.operator, Operator::SegmentMax(_)) && random.once_in(2);
+    let shares = matches!(of.operator, Operator::SegmentMax(_) | Operator::ScatterMax(_));
+    let few = shares && random.once_in(2);
     let bits = (0..positions.len()).map(|i| match random.below(12) {
         0 => random.pick(wrong) as u64,
         1..=6 if few => random.below(behind.clamp(1, 3) as u64),
@@ -99,13 +104,14 @@ pub(super) fn unpool(random: &mut Random, t: ElementType, budget: u64) -> Result
     Ok(Draft::new(operator, TensorDesc::new(t, values)?, vec![indices]))
 }
 
-/// The operator whose gradient an operator is, and the shape of the data if the gradient is from
-/// saved positions.
+/// The operator whose gradient an operator is, and the shape that a gradient from saved positions has:
+/// that of the data or, of a scatter, of its indices.
 pub(super) fn gradient_of(operator: &Operator) -> Option<(Operator, Option<&[usize]>)> {
     match operator {
         Operator::ReduceMaxBackward(op) => Some(((&op.reduce).into(), op.shape.as_deref())),
         Operator::MaxPoolBackward(op) => Some(((&op.pool).into(), op.shape.as_deref())),
         Operator::SegmentMaxBackward(op) => Some(((&op.segment).into(), op.shape.as_deref())),
+        Operator::ScatterMaxBackward(op) => Some(((&op.scatter).into(), op.shape.as_deref())),
         _ => None,
     }
 }
@@ -127,6 +133,7 @@ pub(super) fn fit(mut case: Case) -> Option<Case> {
         (Some(Operator::SegmentMax(_)), [data, _, gradient]) => {
             [&gradient.shape()[..1], &data.shape()[1..]].concat()
         }
+        (Some(Operator::ScatterMax(_)), [data, ..]) => data.shape().to_vec(),
         (Some(forward), [data, _]) => forward.infer([data.desc()]).ok()?[0].shape().to_vec(),
         _ => return Some(case),
     };

@@ -1,12 +1,12 @@
 //! Random scatters.
 
-use wgmax::operator::{Indices, ScatterMax};
+use wgmax::operator::{Indices, ScatterMax, ScatterMaxBackward};
 use wgmax::{ElementType, Extremum, Result, TensorDesc};
 
-use super::Random;
 use super::aim::Aim;
 use super::draft::Draft;
 use super::elements::{Style, mirrored, tensor};
+use super::{Random, gradient};
 use crate::oracle;
 
 /// Random updates of a tensor with element type `t` and about `budget` elements at most.
@@ -72,8 +72,12 @@ pub(super) fn draft(
     };
     let id_type = random.pick(types);
     // Indices that no host has checked. The status is compared.
+    let wanted = aim.map_or("", |aim| aim.kernel());
+    let given = wanted == "unpool_scatter";
+    let gradient =
+        given || wanted == "gradient_scatter" || t.is_float() && free && random.once_in(3);
     let status = aim.is_some_and(|aim| aim.is("status")) || random.once_in(4);
-    let hostile = status && random.once_in(2);
+    let hostile = status && !gradient && random.once_in(2);
     let indices = indices(random, id_type, &rows, &sizes, hostile)?;
     let argmax = aim.is_some_and(|aim| aim.is("argmax")) || random.once_in(3);
     let op = op
@@ -87,7 +91,19 @@ pub(super) fn draft(
         Extremum::Maximum => updates,
         Extremum::Minimum => mirrored(&updates)?,
     };
-    Ok(Draft::new(op, TensorDesc::new(t, shape)?, vec![indices, updates]))
+    let data = TensorDesc::new(t, shape)?;
+    if !gradient {
+        return Ok(Draft::new(op, data, vec![indices, updates]));
+    }
+    let of_maxima = gradient::tensor(t, data.shape(), random)?;
+    if given || op.indices.is_some() && random.once_in(3) {
+        let forward = op.clone().indices(op.indices.unwrap_or_default()).status(false);
+        let positions = forward.infer([&data, indices.desc(), updates.desc()])?[1].clone();
+        let backward = ScatterMaxBackward::new(op).from_indices(indices.shape());
+        let of = Draft::new(forward, data, vec![indices, updates]);
+        return Ok(Draft::from_positions(backward, of, positions, of_maxima));
+    }
+    Ok(Draft::new(ScatterMaxBackward::new(op), data, vec![indices, updates, of_maxima]))
 }
 
 /// Indices of vectors for axes of these sizes: of few destinations, of all, or of one; some count from

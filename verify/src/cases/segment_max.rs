@@ -23,7 +23,8 @@ pub(super) fn draft(
 ) -> Result<Draft> {
     let kernel = aim.map_or("", |aim| aim.kernel());
     let scatters = kernel == "scatter_locate" || aim.is_some_and(|aim| aim.is("initial"));
-    if scatters || matches!(kernel, "" | "segment_scatter") && random.once_in(3) {
+    let shared = ["", "segment_scatter", "gradient_scatter", "unpool_scatter"];
+    if scatters || shared.contains(&kernel) && random.once_in(3) {
         return scatter_max::draft(random, t, budget, aim);
     }
     let block = 16 / t.size();

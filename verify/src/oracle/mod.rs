@@ -34,6 +34,7 @@ use wgmax::{ElementType, Error, Outputs, Result, Tensor, TensorDesc};
 
 pub(crate) use max_pool::{axes, first_spatial};
 pub use reduce_max::reduced;
+pub use scatter_max::winners;
 pub use segment_max::{id, status};
 pub use sets::sets;
 use value::Best;
@@ -62,6 +63,7 @@ pub fn run(operator: &Operator, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
             Ok(vec![scatter::reduce(op, first, gradient)?])
         }
         (Operator::SegmentMaxBackward(op), inputs) => Ok(vec![scatter::segment(op, inputs)?]),
+        (Operator::ScatterMaxBackward(op), inputs) => scatter_max::backward(op, inputs),
         (Operator::MaxUnpool(op), [values, indices]) => {
             Ok(vec![scatter::unpool(op, values, indices)?])
         }

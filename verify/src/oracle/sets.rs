@@ -3,7 +3,7 @@
 use wgmax::operator::{MaxPool, Operator};
 use wgmax::{Result, Tensor};
 
-use super::{axes, coordinates, first_spatial, flatten, reduce_max, segment_max};
+use super::{axes, coordinates, first_spatial, flatten, reduce_max, scatter_max, segment_max};
 
 /// The numbers of the elements of each set, ascending, in the order of the results; `None` for
 /// gradients.
@@ -35,6 +35,14 @@ pub fn sets(operator: &Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Vec<us
                     let elements = rows.iter().map(|row| row * inner + column);
                     sets[segment * inner + column] = elements.collect();
                 }
+            }
+        }
+        // Updates follow the elements of the data. An element that meets none is its own.
+        Operator::ScatterMax(op) => {
+            let members = scatter_max::members(op, inputs[0], inputs[1], inputs[2])?;
+            for (element, (set, members)) in sets.iter_mut().zip(members).enumerate() {
+                set.extend((op.include_data || members.is_empty()).then_some(element));
+                set.extend(members.iter().map(|(update, _)| inputs[0].len() + update));
             }
         }
         _ => return Ok(None),

@@ -53,6 +53,9 @@ fn restrict(case: &Case, axis: usize, part: Range<usize>) -> Option<Case> {
             _ => ids.clone(),
         });
     }
+    if matches!(operator, Operator::ScatterMax(_)) {
+        return None;
+    }
     match (&case.operator, &case.tensors[tensors.len()..]) {
         (Operator::MaxUnpool(_), [indices]) => tensors.push(slice(indices, axis, part)?),
         (_, gradient) if forward.is_some() => tensors.extend_from_slice(gradient),
