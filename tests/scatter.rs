@@ -234,6 +234,9 @@ fn gradients_of_scatters_are_cut() {
         (vec![40, 60], vec![30, 70], ScatterMax::along(1)),
         (vec![40, 60], vec![90, 60], ScatterMax::along(0)),
         (vec![60, 40], vec![50, 1], ScatterMax::by_vectors()),
+        // Parts of their own, and updates that only seem to have them.
+        (vec![40, 60], vec![40, 70], ScatterMax::along(1)),
+        (vec![1, 400], vec![2, 200], ScatterMax::along(0)),
     ] {
         for t in [ElementType::F32, ElementType::F16] {
             let rows =
@@ -241,7 +244,8 @@ fn gradients_of_scatters_are_cut() {
             let data = tensor(t, &shape, Style::Hard, random).unwrap();
             let updates = tensor(t, &rows, Style::Hard, random).unwrap();
             let gradient = tensor(t, &shape, Style::Hard, random).unwrap();
-            let places = (0..of.iter().product()).map(|_: usize| random.below(40) as i64);
+            let size = if shape[0] == 1 { 1 } else { 40 };
+            let places = (0..of.iter().product()).map(|_: usize| random.below(size) as i64);
             let places = Tensor::from_slice(&of[..], &places.collect::<Vec<_>>()).unwrap();
             let operator = Operator::from(ScatterMaxBackward::new(scatter.clone()));
             let inputs = [&data, &places, &updates, &gradient];
@@ -252,13 +256,19 @@ fn gradients_of_scatters_are_cut() {
             );
             let saved = saved.unwrap().remove(1);
             let from = ScatterMaxBackward::new(scatter.clone()).from_indices(&of[..]).into();
+            // Winners that are given, several elements with the same one.
+            let given: Vec<i64> = (0..data.len()).map(|_| random.below(4) as i64 - 1).collect();
+            let given = Tensor::from_slice(&shape[..], &given).unwrap();
+            let of_given = check_all(&[Device::cpu()], &from, &[&given, &gradient]);
             for device in devices() {
                 let options = RunOptions::new().max_piece(3000);
                 let found = operator.run_with(&device, inputs, options).unwrap();
                 assert!(found.iter().zip(&expected).all(|(f, e)| f.bytes() == e.bytes()));
-                for (operator, inputs) in
-                    [(&operator, &inputs[..]), (&from, &[&saved, &gradient][..])]
-                {
+                for (operator, inputs, expected) in [
+                    (&operator, &inputs[..], &expected),
+                    (&from, &[&saved, &gradient][..], &expected),
+                    (&from, &[&given, &gradient][..], &of_given),
+                ] {
                     let mut limits = device.info().limits.clone();
                     limits.max_binding_size = 1024;
                     let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
@@ -267,7 +277,7 @@ fn gradients_of_scatters_are_cut() {
                     let there: Vec<_> =
                         inputs.iter().map(|input| device.upload(input).unwrap()).collect();
                     let found = device.execute(&plan, there.iter().collect::<Vec<_>>()).unwrap();
-                    for (found, expected) in found.iter().zip(&expected) {
+                    for (found, expected) in found.iter().zip(expected) {
                         assert!(
                             found.download().unwrap().bytes() == expected.bytes(),
                             "{operator:?}"
@@ -277,6 +287,54 @@ fn gradients_of_scatters_are_cut() {
             }
         }
     }
+}
+
+/// Nothing names nothing, in pieces too.
+#[test]
+fn gradients_without_elements_are_streamed() {
+    for (data, indices, shape) in [
+        (vec![1000], vec![0], None),
+        (vec![1, 4], vec![0, 2], Some(vec![0, 2])),
+        (vec![0, 3], vec![0, 3], None),
+        (vec![3, 0], vec![5, 0], Some(vec![5, 0])),
+    ] {
+        let axis = i64::from(data[0] == 1);
+        let filled = |t, shape: &[usize]| {
+            Tensor::from_bytes(
+                t,
+                shape,
+                &vec![0; shape.iter().product::<usize>() * ElementType::size(t)],
+            )
+            .unwrap()
+        };
+        let (x, at) = (filled(ElementType::F32, &data), filled(ElementType::I64, &indices));
+        let (updates, winners) =
+            (filled(ElementType::F32, &indices), filled(ElementType::I64, &data));
+        let operator = ScatterMaxBackward::new(ScatterMax::along(axis));
+        let (operator, inputs) = match shape {
+            Some(shape) => (operator.from_indices(shape), vec![&winners, &x]),
+            None => (operator, vec![&x, &at, &updates, &x]),
+        };
+        let operator = Operator::from(operator);
+        let expected = check_all(&devices(), &operator, &inputs);
+        for device in devices() {
+            let found =
+                operator.run_with(&device, &inputs[..], RunOptions::new().max_piece(100)).unwrap();
+            assert!(
+                found
+                    .iter()
+                    .zip(&expected)
+                    .all(|(f, e)| f.desc() == e.desc() && f.bytes() == e.bytes())
+            );
+        }
+    }
+    let [data, ids, gradient] = [&[0, 4][..], &[0], &[2, 4]]
+        .map(|shape| Tensor::from_slice(shape, &vec![0f32; shape.iter().product()]).unwrap());
+    let ids = Tensor::from_slice(ids.shape(), &[0i32; 0]).unwrap();
+    let backward = SegmentMaxBackward::new(SegmentMax::sorted());
+    let options = RunOptions::new().max_piece(1);
+    let found = backward.run_with(&Device::cpu(), [&data, &ids, &gradient], options).unwrap();
+    assert_eq!(found[0].shape(), [0, 4]);
 }
 
 #[test]

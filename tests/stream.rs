@@ -285,8 +285,8 @@ fn each_cut_is_reached() {
     for (cut, operator, shape) in &cuts {
         let types = [ElementType::U8, ElementType::F32, ElementType::F16, ElementType::I64];
         for (number, t) in types.into_iter().enumerate() {
-            // Numbers; nothing but NaN; hard bits, of which many are equal; nothing but the lowest.
-            for style in some(&[2, 4, 1, 3], number) {
+            // Numbers; hard bits, of which many are equal; nothing but NaN; nothing but the lowest.
+            for style in some(&[2, 1, 4, 3], number / 2) {
                 let input = tensor(t, shape, style, &mut random);
                 let piece = 700 * t.size() as u64;
                 let what = format!("{cut}, style {style}: {operator:?} of {input:?}");

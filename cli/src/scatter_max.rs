@@ -93,8 +93,7 @@ impl operation::Operation for Operation {
 Examples:
   wgmax scatter-max x.npy places.npy updates.npy --axis 1 -o y.npy
   wgmax scatter-max x.npy vectors.npy parts.npy --vectors --indices winners.npy -o y.npy
-  wgmax scatter-max x.npy places.npy updates.npy --backward gradient_of_y.npy \
-      -o gradient_of_x.npy --of-updates gradient_of_updates.npy";
+  wgmax scatter-max x.npy places.npy updates.npy --backward gradient_of_y.npy --of-updates u.npy";
     const INDICES: &str = "Also write to this file the position of the update that each result comes \
                            from; -1 where INPUT's element stays. +0 and -0 are then equal, so a result \
                            of zero may have another sign";

@@ -106,6 +106,47 @@ def test_kinds_of_segments(dtype, kind, device):
             assert_same(a.compute(), b)
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_scatters(dtype, device):
+    for seed in range(16):
+        random = np.random.default_rng(seed)
+        shape = tuple(int(size) for size in random.integers(1, 7, random.integers(1, 4)))
+        axis = int(random.integers(len(shape)))
+        x = random_array(dtype, shape, seed)
+        of = [int(random.integers(0, size + 1)) if random.integers(2) else size for size in shape]
+        of[axis] = int(random.integers(0, 9))
+        indices = random.integers(-shape[axis], shape[axis], of)
+        updates = random_array(dtype, of, seed + 1)
+        options = dict(
+            axis=axis - len(shape) if random.integers(2) else axis, include_data=bool(random.integers(2)),
+            nan=str(random.choice(["propagate", "ignore"])), return_indices=bool(random.integers(2)),
+        )  # fmt: skip
+        low = bool(random.integers(2))
+        ours = wgmax.dask.scatter_min if low else wgmax.dask.scatter_max
+        one = wgmax.scatter_min if low else wgmax.scatter_max
+        given = [chunked(each, seed + at) for at, each in enumerate((x, indices, updates))]
+        found, expected = ours(*given, device=device, **options), one(x, indices, updates, **options)
+        several = options["return_indices"]
+        for a, b in zip(found if several else (found,), expected if several else (expected,)):
+            assert a.shape == b.shape and a.dtype == b.dtype
+            assert_same(a.compute(), b)
+
+
+def test_wrong_scatters():
+    x = da.zeros((4, 6), chunks=3)
+    at = da.zeros((4, 2), dtype="i8", chunks=2)
+    assert wgmax.dask.scatter_max(x, at, np.ones((4, 2)), 1).compute().sum() == 4
+    with pytest.raises(wgmax.AxisError):
+        wgmax.dask.scatter_max(x, at, at.astype(x.dtype), 2)
+    for updates in [np.ones((4, 3)), np.ones((4, 2), "f4"), np.ones(8)]:
+        with pytest.raises(wgmax.ArgumentError):
+            wgmax.dask.scatter_max(x, at, updates, 1)
+    with pytest.raises(wgmax.ArgumentError):
+        wgmax.dask.scatter_max(x[:3], at, np.ones((4, 2)), 1)
+    with pytest.raises(wgmax.ArgumentError, match="out of range"):
+        wgmax.dask.scatter_max(x, at + 6, np.ones((4, 2)), 1).compute()
+
+
 def test_wrong_segments():
     x = da.ones((4, 2), chunks=2)
     with pytest.raises(wgmax.ArgumentError, match="must ascend"):

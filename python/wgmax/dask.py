@@ -30,12 +30,14 @@ import numpy as np
 from . import _wgmax
 
 __all__ = [
-    "arg_max", "arg_min", "max_pool", "min_pool", "reduce_max", "reduce_min", "segment_max", "segment_min",
+    "arg_max", "arg_min", "max_pool", "min_pool", "reduce_max", "reduce_min", "scatter_max", "scatter_min",
+    "segment_max", "segment_min",
 ]  # fmt: skip
 
 _REDUCE = {"max": _wgmax.reduce_max, "min": _wgmax.reduce_min}
 _POOL = {"max": _wgmax.max_pool, "min": _wgmax.min_pool}
 _SEGMENT = {"max": _wgmax.segment_max, "min": _wgmax.segment_min}
+_SCATTER = {"max": _wgmax.scatter_max, "min": _wgmax.scatter_min}
 
 
 def _is_float(dtype):
@@ -345,6 +347,87 @@ def segment_min(
 ) -> Any:
     """The minimum of the rows of each segment. The arguments are those of `segment_max`."""
     return _segment("min", **locals())
+
+
+def scatter_max(
+    data, indices, updates, axis=0, *, include_data=True, return_indices=False, nan="propagate", device=None
+) -> Any:  # fmt: skip
+    """The maximum of each element of a Dask array and the updates whose indices along an axis name it.
+
+    Parameters
+    ----------
+    data : dask.array.Array
+    indices, updates : dask.array.Array or array_like
+        As for `wgmax.scatter_max`: of one shape, no larger than `data` along the other axes. An index that
+        names no element is an error of the computation.
+    axis : int
+        The axis along which indices count. It becomes one chunk.
+    include_data : bool
+        Whether an element of `data` that has updates takes part in the maximum.
+    return_indices : bool
+        Whether to return also the update that each maximum comes from, as int64, -1 for `data` itself.
+    nan : {'propagate', 'ignore'}
+    device : str, optional
+        The device that workers open.
+
+    Returns
+    -------
+    dask.array.Array of the shape of `data`, or a tuple of two with `return_indices`
+    """
+    return _scatter("max", **locals())
+
+
+def scatter_min(
+    data, indices, updates, axis=0, *, include_data=True, return_indices=False, nan="propagate", device=None
+) -> Any:  # fmt: skip
+    """The minimum of each element and its updates. The arguments are those of `scatter_max`."""
+    return _scatter("min", **locals())
+
+
+def _scatter(extremum, data, indices, updates, axis, include_data, return_indices, nan, device):
+    data, indices, updates = (da.asarray(each) for each in (data, indices, updates))
+    for given in (data, indices, updates):
+        _check_known(given, "scatters need")
+    options = {"include_data": include_data, "return_indices": return_indices, "nan": nan}
+    # Wrong attributes, types and ranks are errors now.
+    nothing = (np.zeros((0,) * each.ndim, each.dtype) for each in (indices, updates))
+    _SCATTER[extremum](np.zeros((1,) * data.ndim, data.dtype), *nothing, axis, **options)
+    axis = int(axis) % data.ndim
+    others = [at for at in range(data.ndim) if at != axis]
+    sizes = updates.shape
+    if indices.shape != sizes or any(sizes[at] > data.shape[at] for at in others):
+        raise _wgmax.ArgumentError(
+            f"indices and updates must have one shape, no larger than {data.shape} but along axis {axis}; "
+            f"they have {indices.shape} and {sizes}"
+        )
+    kind = _records(np.empty(0, data.dtype), np.empty(0, np.int64)).dtype if return_indices else data.dtype
+    named = data[tuple(slice(None) if at == axis else slice(sizes[at]) for at in range(data.ndim))]
+    named = named.rechunk({axis: -1})
+    chunks = {at: -1 if at == axis else named.chunks[at] for at in range(data.ndim)}
+    given = [each.rechunk(chunks) for each in (indices, updates)]
+    found = da.map_blocks(
+        _scatter_block, named, *given, extremum, axis, options, device, chunks=named.chunks, dtype=kind,
+        meta=np.empty((0,) * data.ndim, kind),
+    )  # fmt: skip
+    # What no update can name stays, axis by axis.
+    for at in others:
+        if sizes[at] < data.shape[at]:
+            within = [slice(None) if each == axis or each < at else slice(sizes[each]) for each in range(data.ndim)]
+            within[at] = slice(sizes[at], None)
+            rest = data[tuple(within)]
+            if return_indices:
+                rest = rest.map_blocks(_kept_records, dtype=kind, meta=np.empty((0,) * data.ndim, kind))
+            found = da.concatenate([found, rest], axis=at)
+    return _split_records(found, data.dtype) if return_indices else found
+
+
+def _scatter_block(data, indices, updates, extremum, axis, options, device):
+    found = _SCATTER[extremum](data, indices, updates, axis, **options, device=device)
+    return _records(*found) if options["return_indices"] else np.asarray(found)
+
+
+def _kept_records(block):
+    return _records(block, np.full(block.shape, -1))
 
 
 def _ids_of_offsets(rows, offsets):

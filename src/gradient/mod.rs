@@ -99,7 +99,7 @@ fn check_indices(
     check_input(operator, 0, &TensorDesc::new(expected.element_type, gradient.shape())?, indices)
 }
 
-/// The type of positions in some data: 32 bits if they are enough.
-fn position_type(data: &TensorDesc) -> ElementType {
-    if data.len() <= i32::MAX as usize { ElementType::I32 } else { ElementType::I64 }
+/// The type of this many positions: 32 bits if they are enough.
+fn position_type(positions: u64) -> ElementType {
+    if positions <= i32::MAX as u64 { ElementType::I32 } else { ElementType::I64 }
 }

@@ -60,7 +60,10 @@ impl Places {
         positions: Vec<Axis>,
         elements: u64,
     ) -> Self {
-        let items = items.into_iter().map(T::into).filter(|item| item.axis.size != 1).collect();
+        // An axis without bound whose size is 1 changes nothing.
+        let items =
+            items.into_iter().map(T::into).filter(|item| item.axis.size != 1 || item.bound == 0);
+        let items = items.collect();
         let positions = positions.into_iter().filter(|axis| axis.size != 1).collect();
         Self { items, positions, elements, own: false }
     }
@@ -75,6 +78,9 @@ impl Places {
     fn element(&self, item: u64, position: i64) -> Option<u64> {
         // A negative position becomes larger than any number of elements.
         let position = (position as u64).wrapping_add(self.own.into());
+        if position >= self.count() {
+            return None;
+        }
         let mut rest = item;
         let mut element = Axis::offset(&self.positions, position);
         for &ItemAxis { axis, bound } in self.items.iter().rev() {
@@ -85,7 +91,7 @@ impl Places {
                 return None;
             }
         }
-        (position < self.count()).then_some(element)
+        Some(element)
     }
 
     /// How many positions there are.
@@ -118,7 +124,9 @@ impl Places {
     /// Parts that do not share elements: how many, and the elements of one.
     fn parts(&self) -> (u64, u64) {
         match self.items.first() {
-            Some(ItemAxis { axis, .. }) if axis.size * axis.pitch == self.elements => {
+            Some(&ItemAxis { axis, bound })
+                if bound == axis.size && axis.size * axis.pitch == self.elements =>
+            {
                 (axis.size, axis.pitch)
             }
             _ => (1, self.elements),

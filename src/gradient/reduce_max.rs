@@ -92,7 +92,7 @@ impl ReduceMaxBackward {
     /// The reduction that finds the positions of the maxima; `None` if indices are given.
     pub(crate) fn forward(&self, data: &TensorDesc) -> Option<ReduceMax> {
         let last = self.reduce.indices.is_some_and(|indices| indices.last);
-        let indices = Indices::new(position_type(data)).last(last);
+        let indices = Indices::new(position_type(data.len() as u64)).last(last);
         let reduce = self.reduce.clone().indices(indices).values(false);
         self.shape.is_none().then_some(reduce)
     }

@@ -143,8 +143,13 @@ impl ScatterMaxBackward {
     }
 
     /// The operator that finds the winners.
-    pub(crate) fn forward(&self, updates: &TensorDesc) -> ScatterMax {
-        self.scatter.clone().indices(Indices::new(position_type(updates))).status(false)
+    ///
+    /// # Errors
+    /// As [`ScatterMax::infer`].
+    pub(crate) fn forward(&self, inputs: [&TensorDesc; 3]) -> Result<ScatterMax> {
+        let positions = self.scatter.resolve(inputs)?.positions.size;
+        let indices = Indices::new(position_type(positions));
+        Ok(self.scatter.clone().indices(indices).status(false))
     }
 
     /// Checks the indices, as [`ScatterMax::checked`].
@@ -231,7 +236,7 @@ impl ScatterMaxBackward {
             places::plan_all(&[winners, gradient], of, outputs.clone(), &results, target)
         };
         let &[data, indices, updates, _] = inputs else { return store(inputs[0]) };
-        let scatter = self.forward(updates);
+        let scatter = self.forward([data, indices, updates])?;
         let after = store(&scatter.infer([data, indices, updates])?[1])?;
         let before = forward::plan_scatter(&scatter, [data, indices, updates], target, tuning)?;
         Ok(before.then(after, &[Feed::Result(1), Feed::Input]))

@@ -112,7 +112,11 @@ impl SegmentMaxBackward {
             (Segments::Offsets, given) | (_, given @ Some(_)) => given,
             _ => Some(segments_of(gradient)),
         };
-        self.segment.clone().num_segments(known).indices(position_type(data)).status(false)
+        self.segment
+            .clone()
+            .num_segments(known)
+            .indices(position_type(data.len() as u64))
+            .status(false)
     }
 
     /// Checks the ids, as [`SegmentMax::checked`].

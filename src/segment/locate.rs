@@ -8,6 +8,7 @@ use super::ScatterMax;
 use super::params::{IdForm, NO_SEGMENT};
 use crate::base::threads;
 use crate::plan::{Call, Kernel, Shader};
+use crate::vector::dispatch;
 use crate::wgsl::params;
 
 /// The part of each row, from its indices. With `status`, also counts the rows that have none.
@@ -42,6 +43,27 @@ params! {
     }
 }
 
+/// The parts of rows with one index each, of `WORDS` words, along an axis of a size and a pitch. Returns how
+/// many have none.
+#[inline(always)]
+fn along_one<const WORDS: usize>(
+    ids: &[u32],
+    parts: &mut [u32],
+    [size, pitch, sign]: [u32; 3],
+) -> u32 {
+    let mut outside = 0;
+    for (part, id) in parts.iter_mut().zip(ids.as_chunks::<WORDS>().0) {
+        let high = id[WORDS - 1];
+        let negative = high & sign != 0;
+        let at = if negative { id[0].wrapping_add(size) } else { id[0] };
+        let fits = WORDS == 1 || high == if negative { u32::MAX } else { 0 };
+        let found = fits & (at < size);
+        *part = if found { at.wrapping_mul(pitch) } else { NO_SEGMENT };
+        outside += u32::from(!found);
+    }
+    outside
+}
+
 fn run(_: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
     let (words, indexed) = (p.id_form.id_words as usize, p.indexed as usize);
@@ -59,22 +81,25 @@ fn run(_: &Shader, call: Call<'_, '_>) {
         (fits && at < size).then_some(at)
     };
     let lost = AtomicU32::new(0);
-    // Mostly one axis has indices, and a row has no other places: then there is no loop.
+    // Mostly one axis has indices, and a row has no other places.
     let only = match (axes, indexed) {
         ([], 1) => Some(all[0]),
         _ => None,
     };
-    threads::each_chunk(result, threads::CHUNK_LEN, |number, parts| {
+    threads::each_chunk(result, threads::CHUNK_LEN, |number, mut parts| {
         let first = number * threads::CHUNK_LEN;
         let mut outside = 0;
+        if let Some([size, .., pitch]) = only {
+            let ids = &ids[first * words..][..parts.len() * words];
+            let axis = [size, pitch, p.id_form.id_sign];
+            outside = match words {
+                1 => dispatch(|| along_one::<1>(ids, parts, axis)),
+                _ => dispatch(|| along_one::<2>(ids, parts, axis)),
+            };
+            parts = &mut [];
+        }
         for (i, part) in parts.iter_mut().enumerate() {
             let row = first + i;
-            if let Some([size, .., pitch]) = only {
-                let found = place(&ids[row * words..][..words], size);
-                *part = found.map_or(NO_SEGMENT, |at| at * pitch);
-                outside += u32::from(found.is_none());
-                continue;
-            }
             let mut rest = p.first_row + row as u32;
             let mut sum = 0;
             for &[size, .., pitch] in axes {

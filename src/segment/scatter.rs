@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use bytemuck::{cast_slice, cast_slice_mut};
+use bytemuck::{cast_slice, cast_slice_mut, try_cast_slice_mut};
 
 use super::params::{NO_SEGMENT, Params};
 use super::rows::words;
@@ -110,6 +110,22 @@ impl<O: KeyOrder> Rows<'_, O> {
         });
     }
 
+    /// The items of rows of one element as numbers, the mark beside the key: one comparison joins both.
+    #[inline(always)]
+    fn scatter_numbers(&self, rows: Range<usize>, numbers: &mut [u64]) {
+        let segment = |row| self.p.row_segment(self.ids, row) as usize;
+        let last = rows.end.max(1) - 1;
+        for row in rows {
+            let later = segment(last.min(row + AHEAD));
+            vector::prefetch(numbers, later.wrapping_mul(size_of::<u64>()));
+            if let Some(number) = numbers.get_mut(segment(row)) {
+                let [key, _] = words(self.order.key(self.source[row]));
+                let found: u64 = bytemuck::cast([key, 1]);
+                *number = found.max(*number);
+            }
+        }
+    }
+
     /// Sorts the numbers of the rows by segments, and goes through the rows of each segment.
     fn scatter_sorted(&self, items: &mut [u32]) {
         let p = self.p;
@@ -195,6 +211,13 @@ impl<O: KeyOrder> Loop for SomeRows<'_, '_, O> {
         let (item_words, word) = (p.item_words as usize, p.word as usize);
         let line = p.inner as usize * item_words;
         let load = Ranks { order: rows.order, ranks: rows.argmax };
+        if p.inner == 1
+            && !rows.argmax
+            && item_words == 2
+            && let Ok(numbers) = try_cast_slice_mut(items)
+        {
+            return rows.scatter_numbers(chunk, numbers);
+        }
         let last = chunk.end.max(1) - 1;
         for row in chunk {
             let later = p.row_segment(rows.ids, last.min(row + AHEAD)) as usize;

@@ -59,7 +59,7 @@ impl RunOptions {
     /// On a GPU it is called after each piece; a run that fits [`RunOptions::max_piece`] is one piece.
     /// On the CPU it is called at most some hundred times, by any of the working threads, one at a
     /// time, while the others continue. A reduction of the first axis has few parts: on two threads it
-    /// was called five times. Gradients of reductions and segments report only the search for
+    /// was called five times. Gradients of reductions, segments and scatters report only the search for
     /// positions.
     pub fn progress(
         mut self,

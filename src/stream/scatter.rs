@@ -45,7 +45,10 @@ pub(super) async fn run(
             (forward.map(|forward| (Operator::from(forward), 2)), vec![places])
         }
         Operator::ScatterMaxBackward(op) => {
-            let forward = (inputs.len() > 2).then(|| op.forward(descs[2]));
+            let forward = match descs[..] {
+                [data, indices, updates, _] => Some(op.forward([data, indices, updates])?),
+                _ => None,
+            };
             let places = op.places(&descs)?.into();
             (forward.map(|forward| (Operator::from(forward), 3)), places)
         }

@@ -70,7 +70,8 @@ impl<T> Outputs<T> {
         Self { names: Names { values: false, indices: false, status: false }, items }
     }
 
-    /// The maxima or minima; the gradient of the data; the result of MaxUnpool.
+    /// The maxima or minima; the gradient of the data; the result of MaxUnpool. The gradient of the updates of a
+    /// scatter follows, without a name.
     ///
     /// # Errors
     /// [`Error::NoSuchResult`] for a ReduceMax without [values](crate::operator::ReduceMax::values).
@@ -86,7 +87,8 @@ impl<T> Outputs<T> {
         self.named("indices", self.names.indices, usize::from(self.names.values))
     }
 
-    /// The status of [`SegmentMax`](crate::operator::SegmentMax::status).
+    /// The status of [`SegmentMax`](crate::operator::SegmentMax::status) or
+    /// [`ScatterMax`](crate::operator::ScatterMax::status).
     ///
     /// # Errors
     /// [`Error::NoSuchResult`] if the operator does not return it.

@@ -28,14 +28,20 @@ pub fn seed() -> u64 {
     seed
 }
 
-/// How many random rounds: `WGMAX_ROUNDS`, or `default`.
+/// How many random rounds: `WGMAX_ROUNDS`, or `default`. A short run, of less than 100, has no more than
+/// by default.
 pub fn rounds(default: u64) -> u64 {
-    std::env::var("WGMAX_ROUNDS").ok().and_then(|r| r.parse().ok()).unwrap_or(default)
+    match std::env::var("WGMAX_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()) {
+        Some(short @ ..100) => default.min(short),
+        given => given.unwrap_or(default),
+    }
 }
 
-/// Some of a list of cases, others for each `turn`: all if many rounds are asked for, half by default, and
-/// a quarter if few are.
+/// Some of a list of cases, others for each `turn`: all if `WGMAX_ROUNDS` is 400 or more, half by default, a
+/// quarter in a short run. `WGMAX_TURN` is added, so that the runs on several drivers take others.
 pub fn some<T: Copy>(all: &[T], turn: usize) -> Vec<T> {
+    let own = std::env::var("WGMAX_TURN").ok().and_then(|own| own.parse().ok());
+    let turn = turn + own.unwrap_or(0);
     let every = match rounds(200) {
         ..100 => 4,
         100..400 => 2,

@@ -244,7 +244,7 @@ export interface WebNN {
     }): Promise<Tensor<T>>;
 }
 
-/** The attributes of an operator's gradient. With the `shape` of the data its first input is indices. */
+/** The attributes of an operator's gradient. With the `shape` of the data (of a scatter: of its indices) its first input is indices. */
 export type Gradient<Attributes> = Attributes & { shape?: readonly number[] };
 
 /** A node of a specification, which defines the names and the defaults of attributes. */

@@ -623,6 +623,8 @@ tests['a scatter has two gradients'] = (wgmax, options) => both(wgmax, options, 
     const square = await device.tensor('f16', [2, 2], [1, 2, 3, 4]);
     const rows = [await device.tensor('i64', [1, 1], [1]), await device.tensor('f16', [1, 2], [9, 0])];
     equal(await numbers(await device.scatterMaxBackward(square, ...rows, square, { vectors: true })), [[1, 2, 0, 4], [3, 0]]);
+    const far = await device.tensor('i32', [5], [0, -5, 4, 2, 2]);
+    equal(await numbers(await device.scatterMaxBackward(data, far, updates, gradient)), [[0, 8, 0.25, -3], [0.5, 0, 0, 0, 0]]);
     await fails('WrongInput', () => device.scatterMaxBackward(data, indices, updates, updates));
     await fails('WrongElementType', () => device.scatterMaxBackward(indices, indices, indices, indices));
     await fails('BadAttribute', () => device.scatterMaxBackward(winners, undefined, undefined, gradient, { shape: [2, 5], indices: { type: 'i32' } }));

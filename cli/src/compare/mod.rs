@@ -24,9 +24,11 @@ use super::{
 /// The names of an operator's results.
 const fn results(operator: &Operator) -> [&'static str; 2] {
     match operator {
-        Operator::ReduceMax(_) | Operator::MaxPool(_) | Operator::SegmentMax(_) => {
-            ["values", "indices"]
-        }
+        Operator::ReduceMax(_)
+        | Operator::MaxPool(_)
+        | Operator::SegmentMax(_)
+        | Operator::ScatterMax(_) => ["values", "indices"],
+        Operator::ScatterMaxBackward(_) => ["gradient", "gradient of the updates"],
         _ => ["gradient", ""],
     }
 }
@@ -201,6 +203,8 @@ fn devices<O: Operation>(
 ) -> anyhow::Result<Outcome> {
     // Refuses two inputs that are standard input.
     Targets::default().check(&operation.files(), None)?;
+    let (option, file) = operation.second(&None);
+    anyhow::ensure!(file.is_none(), "{option}is for results, which are not written here");
     let Read { operator, inputs, axes } = operation.read(extremum, *indices)?;
     let inputs: Vec<&Tensor> = inputs.iter().collect();
     let Between { between: (a, b), planning } = between;

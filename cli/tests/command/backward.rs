@@ -182,6 +182,42 @@ fn are_compared_and_explained() {
     assert!(shown.contains("gradient_scatter"), "{shown}");
     let shown = explain(&["segment-max", "9x2", "--num-segments", "4", "--backward"]);
     assert!(shown.starts_with("SegmentMaxBackward: f32[9, 2], i32[9], f32[4, 2] ->"), "{shown}");
+    let shown = explain(&["scatter-max", "9x2", "--places", "4x2", "--backward"]);
+    let first =
+        "ScatterMaxBackward: f32[9, 2], i64[4, 2], f32[4, 2], f32[9, 2] -> f32[9, 2], f32[4, 2]";
+    assert!(shown.starts_with(first), "{shown}");
     refused(&["explain", "reduce-max", "9x9", "--backward", "--indices"], "--indices");
     refused(&["explain", "reduce-max", "9x9", "--type", "i8", "--backward"], "f32, f64");
+}
+
+/// A scatter has a second gradient, in a file of its own.
+#[test]
+fn scatters_have_two_gradients() {
+    let (_folder, path) = folder();
+    let [x, at, updates, g] = ["x.npy", "at.npy", "updates.npy", "g.npy"].map(&path);
+    write(&x, &[4], &[1.0f32, 2.0, 3.0, 4.0]);
+    write(&at, &[3], &[0i64, -1, 0]);
+    write(&updates, &[3], &[5.0f32, 1.0, 7.0]);
+    write(&g, &[4], &[0.5f32, 8.0, 0.25, 2.0]);
+    let (of_x, of_updates) = (path("of_x.npy"), path("of_updates.npy"));
+    let inputs = ["scatter-max", &x, &at, &updates];
+    let run = |command: &str, more: &[&str]| {
+        let start = if command.is_empty() { vec![] } else { vec![command] };
+        succeeds(&[&start[..], &inputs, more].concat())
+    };
+    run("", &["--backward", &g, "-o", &of_x, "--of-updates", &of_updates, "--device", "cpu"]);
+    let read = |path: &str| wgmax::io::read(path).unwrap().to_vec::<f32>().unwrap();
+    assert_eq!(read(&of_x), [0.0, 8.0, 0.25, 2.0]);
+    assert_eq!(read(&of_updates), [0.0, 0.0, 0.5]);
+    let shown = run("compare", &["--backward", &g, "--between", "cpu,cpu"]);
+    assert!(shown.contains("gradient of the updates: "), "{shown}");
+    let wrong = |command: &str, more: &[&str], word: &str| {
+        let start = if command.is_empty() { vec![] } else { vec![command] };
+        refused(&[&start[..], &inputs, more].concat(), word);
+    };
+    wrong("", &["--of-updates", &of_updates], "--backward");
+    wrong("", &["--backward", &at], "its type is i64");
+    wrong("", &["--backward", &updates], "its shape is [3], but that of the result is [4]");
+    let compared = ["--backward", &g, "--of-updates", &of_updates, "--between", "cpu,cpu"];
+    wrong("compare", &compared, "--of-updates");
 }

@@ -117,6 +117,7 @@ fn examples_run() {
             Some("reduce-max") => &[4, 2, 6],
             Some("max-pool") => &[4, 2, 4, 5],
             Some("adaptive-max-pool") => &[4, 2, 7, 7],
+            Some("scatter-max") => &[4, 2, 6, 7],
             _ => &[2, 2, 6, 7],
         };
         write(&at("gradient_of_y.npy"), shape, |_| 1f32);

@@ -8,6 +8,7 @@
 //! and descend in the other. A foreign element meets at most one high element of the set, and is above
 //! it in one of the two.
 
+use wgmax::operator::Operator;
 use wgmax::{ElementType, Extremum, Result};
 
 use super::Case;
@@ -18,29 +19,33 @@ use crate::oracle;
 const ELEMENTS: usize = 2048;
 const COLOURS: usize = 32;
 
-/// The same case with twice as many fills as a colouring of its elements has colours; none for
-/// gradients and scatters, for wrong ids, and if there would be too many.
+/// The same case with twice as many fills as a colouring of its elements has colours, those of a scatter's
+/// data and updates together; none for gradients, for wrong ids, and if there would be too many.
 pub(super) fn listed(case: &Case) -> Result<Vec<Case>> {
-    let data = &case.tensors[0];
     let (operator, counts) = case.resolved()?;
-    if data.len() > ELEMENTS || !counts {
+    let filled: &[usize] = if matches!(operator, Operator::ScatterMax(_)) { &[0, 2] } else { &[0] };
+    let elements = filled.iter().map(|&input| case.tensors[input].len()).sum();
+    if elements > ELEMENTS || !counts {
         return Ok(Vec::new());
     }
     let Some(sets) = oracle::sets(&operator, &case.inputs())? else { return Ok(Vec::new()) };
-    let Some(colours) = coloured(&sets, data.len()) else { return Ok(Vec::new()) };
+    let Some(colours) = coloured(&sets, elements) else { return Ok(Vec::new()) };
     let count = colours.iter().max().map_or(0, |&most| most + 1);
     let fill = |colour: usize, descends: bool| {
-        let t = data.element_type();
-        let bits = (0..data.len()).map(|i| match colours[i] == colour {
-            true => high(t, if descends { data.len() - 1 - i } else { i }, data.len()),
+        let t = case.tensors[0].element_type();
+        let mut bits = (0..elements).map(|i| match colours[i] == colour {
+            true => high(t, if descends { elements - 1 - i } else { i }, elements),
             false => number(t, 0),
         });
-        let tensor = oracle::tensor(t, data.shape(), bits)?;
         let mut other = case.clone();
-        other.tensors[0] = match case.operator.finds() {
-            Extremum::Minimum => mirrored(&tensor)?,
-            Extremum::Maximum => tensor,
-        };
+        for &input in filled {
+            let shape = case.tensors[input].shape();
+            let tensor = oracle::tensor(t, shape, bits.by_ref().take(case.tensors[input].len()))?;
+            other.tensors[input] = match case.operator.finds() {
+                Extremum::Minimum => mirrored(&tensor)?,
+                Extremum::Maximum => tensor,
+            };
+        }
         Ok(other)
     };
     (0..count)
