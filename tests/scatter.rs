@@ -7,7 +7,9 @@ use wgmax::operator::{
     Indices, MaxPool, MaxUnpool, Operator, ReduceMax, ReduceMaxBackward, ScatterBy, ScatterMax,
     ScatterMaxBackward, SegmentMax, SegmentMaxBackward,
 };
-use wgmax::{Device, ElementType, Error, Extremum, Nan, Run, RunOptions, Tensor, TensorDesc};
+use wgmax::{
+    Device, ElementType, Error, Extremum, Limits, Nan, Run, RunOptions, Tensor, TensorDesc, Tuning,
+};
 use wgmax_verify::{Random, Style, oracle, tensor};
 
 const FLOATS: [ElementType; 4] =
@@ -335,6 +337,69 @@ fn gradients_without_elements_are_streamed() {
     let options = RunOptions::new().max_piece(1);
     let found = backward.run_with(&Device::cpu(), [&data, &ids, &gradient], options).unwrap();
     assert_eq!(found[0].shape(), [0, 4]);
+}
+
+/// Whatever the sizes, scatters and their gradients are errors or plans that keep all limits.
+#[test]
+fn hostile_scatters_are_errors_or_plans() {
+    let sizes = [0, 1, 2, 3, 7, 300, 70_001, 1 << 20, 1 << 31, (1 << 31) + 1, 1 << 40, usize::MAX];
+    let random = &mut Random(17);
+    let mut plans = [0; 3];
+    for _ in 0..30_000 {
+        let most = if random.once_in(3) { sizes.len() } else { 6 } as u64;
+        let mut shape = |rank: u64| -> Vec<usize> {
+            (0..rank).map(|_| sizes[random.below(most) as usize]).collect()
+        };
+        let (data, mut of) = (shape(3), shape(3));
+        let random = &mut *random;
+        let rank = random.below(4) as usize;
+        let (data, vectors) = (&data[..rank], random.once_in(2));
+        // Mostly a shape that belongs to the data.
+        if !vectors && !random.once_in(4) {
+            of = data.to_vec();
+            of.iter_mut().for_each(|size| *size -= random.below(*size as u64 / 2 + 1) as usize);
+        } else if !random.once_in(4) {
+            of[2] = random.below(rank as u64 + 1) as usize;
+        }
+        let scatter = match vectors {
+            true => ScatterMax::by_vectors(),
+            false => ScatterMax::along(random.below(6) as i64 - 3),
+        };
+        let index = *[ElementType::I32, ElementType::I64].get(random.below(2) as usize).unwrap();
+        let scatter = scatter
+            .include_data(random.once_in(2))
+            .indices(random.once_in(2).then(|| Indices::new(index)))
+            .status(random.once_in(3));
+        let t = FLOATS[random.below(4) as usize];
+        let part = of.last().and_then(|&length| data.get(length..)).unwrap_or_default();
+        let updates = match vectors {
+            true => [&of[..of.len().saturating_sub(1)], part].concat(),
+            false => of.clone(),
+        };
+        let descs = [(t, data), (index, &of[..]), (t, &updates[..]), (t, data), (index, data)];
+        let descs: Option<Vec<_>> =
+            descs.into_iter().map(|(t, shape)| TensorDesc::new(t, shape).ok()).collect();
+        let Some(descs) = descs else { continue };
+        let backward = ScatterMaxBackward::new(scatter.clone());
+        let cases: [(Operator, Vec<&TensorDesc>); 3] = [
+            (scatter.into(), descs[..3].iter().collect()),
+            (backward.clone().into(), descs[..4].iter().collect()),
+            (backward.from_indices(&of[..]).into(), vec![&descs[4], &descs[3]]),
+        ];
+        for ((operator, inputs), count) in cases.iter().zip(&mut plans) {
+            for mut limits in [Limits::cpu(), Limits::from_wgpu(&wgpu::Limits::default())] {
+                if random.once_in(4) {
+                    limits.max_binding_size = limits.max_binding_size.min(4096);
+                }
+                let tuning = [Tuning::hardware, Tuning::software][random.below(2) as usize]();
+                let Ok(plan) = operator.plan(inputs, &limits, &tuning) else { continue };
+                *count += 1;
+                plan.check(&limits)
+                    .unwrap_or_else(|wrong| panic!("{wrong}: {operator:?} of {inputs:?}"));
+            }
+        }
+    }
+    assert!(plans.iter().all(|&count| count > 500), "{plans:?}");
 }
 
 #[test]

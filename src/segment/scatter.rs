@@ -26,6 +26,10 @@ const BATCH: usize = 4 << 20;
 /// rest of a longer row by themselves.
 const AHEAD: usize = 32;
 const LINES: usize = 8;
+/// How many rows of one element ahead memory is asked for, and how many keys are computed together: on
+/// an AMD EPYC 8 Mi rows to 1 Mi segments took 30 ms by one thread, 45 ms 32 rows ahead.
+const NUMBERS_AHEAD: usize = 128;
+const KEYS: usize = 512;
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
@@ -114,14 +118,20 @@ impl<O: KeyOrder> Rows<'_, O> {
     #[inline(always)]
     fn scatter_numbers(&self, rows: Range<usize>, numbers: &mut [u64]) {
         let segment = |row| self.p.row_segment(self.ids, row) as usize;
-        let last = rows.end.max(1) - 1;
-        for row in rows {
-            let later = segment(last.min(row + AHEAD));
-            vector::prefetch(numbers, later.wrapping_mul(size_of::<u64>()));
-            if let Some(number) = numbers.get_mut(segment(row)) {
-                let [key, _] = words(self.order.key(self.source[row]));
-                let found: u64 = bytemuck::cast([key, 1]);
-                *number = found.max(*number);
+        let (begin, last) = (rows.start, rows.end.max(1) - 1);
+        let mut keys = [0; KEYS];
+        for (block, source) in self.source[rows].chunks(KEYS).enumerate() {
+            // By vectors.
+            for (key, &bits) in keys.iter_mut().zip(source) {
+                [*key, _] = words(self.order.key(bits));
+            }
+            for (row, &key) in (begin + block * KEYS..).zip(&keys[..source.len()]) {
+                let later = segment(last.min(row + NUMBERS_AHEAD));
+                vector::prefetch(numbers, later.wrapping_mul(size_of::<u64>()));
+                if let Some(number) = numbers.get_mut(segment(row)) {
+                    let found: u64 = bytemuck::cast([key, 1]);
+                    *number = found.max(*number);
+                }
             }
         }
     }

@@ -216,7 +216,7 @@ fn scatters_have_two_gradients() {
         refused(&[&start[..], &inputs, more].concat(), word);
     };
     wrong("", &["--of-updates", &of_updates], "--backward");
-    wrong("", &["--backward", &at], "its type is i64");
+    wrong("", &["--backward", &at], "the gradient is i64");
     wrong("", &["--backward", &updates], "its shape is [3], but that of the result is [4]");
     let compared = ["--backward", &g, "--of-updates", &of_updates, "--between", "cpu,cpu"];
     wrong("compare", &compared, "--of-updates");
