@@ -7,8 +7,9 @@ use wgmax::operator::{
     Indices, MaxPool, MaxUnpool, Operator, ReduceMax, ReduceMaxBackward, ScatterBy, ScatterMax,
     ScatterMaxBackward, SegmentMax, SegmentMaxBackward,
 };
+use wgmax::plan::Limits;
 use wgmax::{
-    Device, ElementType, Error, Extremum, Limits, Nan, Run, RunOptions, Tensor, TensorDesc, Tuning,
+    Device, ElementType, Error, Extremum, Nan, Run, RunOptions, Tensor, TensorDesc, Tuning,
 };
 use wgmax_verify::{Random, Style, oracle, tensor};
 
