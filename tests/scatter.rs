@@ -346,7 +346,7 @@ fn hostile_scatters_are_errors_or_plans() {
     let sizes = [0, 1, 2, 3, 7, 300, 70_001, 1 << 20, 1 << 31, (1 << 31) + 1, 1 << 40, usize::MAX];
     let random = &mut Random(17);
     let mut plans = [0; 3];
-    for _ in 0..30_000 {
+    for _ in 0..2000 {
         let most = if random.once_in(3) { sizes.len() } else { 6 } as u64;
         let mut shape = |rank: u64| -> Vec<usize> {
             (0..rank).map(|_| sizes[random.below(most) as usize]).collect()
@@ -389,7 +389,9 @@ fn hostile_scatters_are_errors_or_plans() {
         ];
         for ((operator, inputs), count) in cases.iter().zip(&mut plans) {
             for mut limits in [Limits::cpu(), Limits::from_wgpu(&wgpu::Limits::default())] {
-                if random.once_in(4) {
+                // Small bindings of much data make millions of launches.
+                let elements = inputs.iter().map(|input| input.len()).max().unwrap_or(0);
+                if elements < 1 << 16 && random.once_in(2) {
                     limits.max_binding_size = limits.max_binding_size.min(4096);
                 }
                 let tuning = [Tuning::hardware, Tuning::software][random.below(2) as usize]();
@@ -400,7 +402,7 @@ fn hostile_scatters_are_errors_or_plans() {
             }
         }
     }
-    assert!(plans.iter().all(|&count| count > 500), "{plans:?}");
+    assert!(plans.iter().all(|&count| count > 100), "{plans:?}");
 }
 
 #[test]
