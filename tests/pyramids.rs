@@ -220,8 +220,8 @@ fn pyramids_give_what_their_levels_give_one_by_one() {
     }
     println!("levels stored {stored:?}, placed {placed}, of views {read}, refused {refused}");
     if rounds(52) >= 52 {
-        assert!(stored[1..=4].iter().all(|&count| count > 1), "{stored:?}");
-        assert!(placed > 1 && read > 1, "{placed} {read}");
+        assert!(stored[1..=4].iter().all(|&count| count > 3), "{stored:?}");
+        assert!(placed > 5 && read > 5, "{placed} {read}");
     }
 }
 
