@@ -83,7 +83,7 @@ pub(super) fn backward(op: &ScatterMaxBackward, inputs: &[&Tensor]) -> Result<Ve
 /// any.
 ///
 /// # Errors
-/// As [`run`].
+/// Shapes or types that the operator refuses.
 pub fn winners(op: &ScatterMaxBackward, inputs: &[&Tensor]) -> Result<[Vec<Option<usize>>; 2]> {
     let descs: Vec<&TensorDesc> = inputs.iter().map(|input| input.desc()).collect();
     let [data, updates] = op.infer(&descs)?.exactly()?;
