@@ -4,12 +4,13 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use wgmax::dialect::{Attribute, Attributes, Dialect, Node};
 use wgmax::operator::{
     EmptySet, Indices, Layout, MaxPool, MaxPoolBackward, MaxUnpool, Numbering, Operator, Padding,
-    ReduceMax, ReduceMaxBackward, Rounding, Scalar, SegmentMax, SegmentMaxBackward,
+    ReduceMax, ReduceMaxBackward, Rounding, Scalar, ScatterMax, ScatterMaxBackward, SegmentMax,
+    SegmentMaxBackward,
 };
 use wgmax::{ElementType, Extremum, Nan};
 
 /// Names of attributes, values of texts: those that the dialects know, and one that none does.
-const ATTRIBUTES: [&str; 22] = [
+const ATTRIBUTES: [&str; 28] = [
     "axes",
     "keepdims",
     "keep_dims",
@@ -31,9 +32,15 @@ const ATTRIBUTES: [&str; 22] = [
     "fill_mode",
     "exclude_pad",
     "select_last_index",
+    "reduction",
+    "use_init_val",
+    "windowDimensions",
+    "padding",
+    "outputSizes",
+    "layout",
     "what",
 ];
-const TEXTS: [&str; 18] = [
+const TEXTS: [&str; 22] = [
     "NOTSET",
     "SAME_UPPER",
     "SAME_LOWER",
@@ -52,10 +59,14 @@ const TEXTS: [&str; 18] = [
     "i64",
     "ZERO",
     "LOWEST",
+    "max",
+    "min",
+    "nchw",
+    "nhwc",
 ];
 
 /// Names of operators: those of the dialects, and one that none has.
-const OPERATORS: [&str; 12] = [
+const OPERATORS: [&str; 21] = [
     "ReduceMax",
     "MaxPool",
     "SegmentMax",
@@ -68,6 +79,15 @@ const OPERATORS: [&str; 12] = [
     "MaxPoolBackward",
     "ReduceMaxBackward",
     "SegmentMaxBackward",
+    "AdaptiveMaxPool",
+    "ScatterMax",
+    "ScatterElements",
+    "ScatterND",
+    "ScatterElementsUpdate",
+    "ScatterNDUpdate",
+    "reduceMax",
+    "argMin",
+    "maxPool2d",
 ];
 
 /// Mostly small, sometimes any number.
@@ -126,6 +146,7 @@ pub(super) fn node(from: &mut Unstructured) -> Result<Node> {
             Dialect::Onnx,
             Dialect::OneDnn,
             Dialect::OpenVino,
+            Dialect::WebNn,
             Dialect::Neutral,
         ])?,
         operator: from.choose(&OPERATORS)?.to_string(),
@@ -205,6 +226,34 @@ pub(super) fn neutral(from: &mut Unstructured, rank: usize) -> Result<Operator> 
     })
 }
 
+/// A ScatterMax into data of a shape, and shapes for its indices and updates. Most of them fit.
+pub(super) fn scatter(
+    from: &mut Unstructured,
+    shape: &[usize],
+) -> Result<(ScatterMax, [Vec<usize>; 2])> {
+    let mut within = |sizes: &[usize]| -> Result<Vec<usize>> {
+        sizes.iter().map(|&size| from.int_in_range(0..=size)).collect()
+    };
+    let rank = shape.len();
+    let (along, updates) = (within(shape)?, within(&[6, 6])?);
+    let (operator, shapes) = if from.arbitrary()? {
+        let axis = from.int_in_range(-(rank as i64)..=rank as i64)?;
+        (ScatterMax::along(axis), [along.clone(), along])
+    } else {
+        let length = from.int_in_range(0..=rank)?;
+        let rows = &updates[..from.int_in_range(0..=2)?];
+        let indices = [rows, &[length]].concat();
+        (ScatterMax::by_vectors(), [indices, [rows, &shape[length..]].concat()])
+    };
+    let operator = operator
+        .include_data(from.arbitrary()?)
+        .nan(*from.choose(&[Nan::Propagate, Nan::Ignore])?)
+        .status(from.arbitrary()?)
+        .extremum(extremum(from)?);
+    let index = *from.choose(&[None, Some(ElementType::I32), Some(ElementType::I64)])?;
+    Ok((operator.indices(index.map(Indices::new)), shapes))
+}
+
 /// The gradient of an operator, from data or from saved positions.
 pub(super) fn backward(
     from: &mut Unstructured,
@@ -228,6 +277,10 @@ pub(super) fn backward(
             let backward = SegmentMaxBackward::new(op.clone().indices(element_type));
             saved.map_or(backward.clone(), |shape| backward.from_indices(shape)).into()
         }
+        Operator::ScatterMax(op) => {
+            let backward = ScatterMaxBackward::new(op.clone().indices(Indices::new(element_type)));
+            saved.map_or(backward.clone(), |shape| backward.from_indices(shape)).into()
+        }
         other => other.clone(),
     })
 }
@@ -238,6 +291,7 @@ pub(super) fn forward(gradient: &Operator) -> Option<Operator> {
         Operator::ReduceMaxBackward(op) => Some((&op.reduce).into()),
         Operator::MaxPoolBackward(op) => Some((&op.pool).into()),
         Operator::SegmentMaxBackward(op) => Some((&op.segment).into()),
+        Operator::ScatterMaxBackward(op) => Some((&op.scatter).into()),
         _ => None,
     }
 }

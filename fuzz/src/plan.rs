@@ -7,7 +7,7 @@ use wgmax::plan::{Limits, Plan};
 use wgmax::{DeviceTensor, ElementType, Run, Tensor, TensorDesc, Tuning};
 
 use super::CPU;
-use super::operators::{backward, dimension, forward, neutral, node, unpool};
+use super::operators::{backward, dimension, forward, neutral, node, scatter, unpool};
 
 /// Maximum elements of all tensors of a plan that is run.
 const SMALL: usize = 1 << 14;
@@ -64,6 +64,21 @@ fn attempt(from: &mut Unstructured) -> Result<()> {
                 check(&saved, &[&indices, &results[0]], &limits, &tuning);
             }
         }
+        let (scatter, [indices, updates]) = scatter(from, data.shape())?;
+        let (Ok(indices), Ok(updates)) = (
+            TensorDesc::new(ids.element_type(), indices),
+            TensorDesc::new(data.element_type(), updates),
+        ) else {
+            return Ok(());
+        };
+        let gradient = backward(from, &(&scatter).into(), None)?;
+        let saved = Some((ElementType::I64, indices.shape()));
+        let saved = backward(from, &(&scatter).into(), saved)?;
+        check(&scatter.into(), &[&data, &indices, &updates], &limits, &tuning);
+        check(&gradient, &[&data, &indices, &updates, &data], &limits, &tuning);
+        if let Ok(winners) = TensorDesc::new(ElementType::I64, data.shape()) {
+            check(&saved, &[&winners, &data], &limits, &tuning);
+        }
         return Ok(());
     }
     let shape = small_shape(from, rank)?;
@@ -78,25 +93,48 @@ fn attempt(from: &mut Unstructured) -> Result<()> {
     let ids = Tensor::from_slice([rows], &ids).expect("as many as rows");
     let inputs = &[&data, &ids][..operator.input_count()];
     run(&operator, inputs, &limits, &tuning);
+    gradients(from, &operator, inputs, data.shape(), &limits, &tuning)?;
+    let indices = tensor(from, Some(ids.element_type()), data.shape().to_vec())?;
+    let Some(indices) = indices else { return Ok(()) };
+    let sizes = from.int_in_range(0..=4)?;
+    let shape = small_shape(from, sizes)?;
+    let unpool = unpool(from, &shape)?;
+    run(&unpool, &[&data, &indices], &limits, &tuning);
+    let (scatter, [indices, updates]) = scatter(from, data.shape())?;
+    let Some(updates) = tensor(from, Some(data.element_type()), updates)? else { return Ok(()) };
+    let count = indices.iter().product();
+    if count > SMALL {
+        return Ok(());
+    }
+    let numbers: Vec<i64> = (0..count).map(|_| from.int_in_range(-2..=3)).collect::<Result<_>>()?;
+    let indices = Tensor::from_slice(indices, &numbers).expect("as many as their shape says");
+    let inputs = &[&data, &indices, &updates];
+    let scatter = Operator::from(scatter);
+    run(&scatter, inputs, &limits, &tuning);
+    gradients(from, &scatter, inputs, indices.shape(), &limits, &tuning)
+}
+
+/// Runs the gradient of an operator, from its inputs and from the positions that it returns. `shape` is what
+/// the latter needs.
+fn gradients(
+    from: &mut Unstructured,
+    operator: &Operator,
+    inputs: &[&Tensor],
+    shape: &[usize],
+    limits: &Limits,
+    tuning: &Tuning,
+) -> Result<()> {
     let Ok(operator) = operator.checked(inputs) else { return Ok(()) };
     let descs: Vec<&TensorDesc> = inputs.iter().map(|tensor| tensor.desc()).collect();
-    if let Ok(results) = operator.infer(&descs) {
-        let gradient = tensor(from, Some(data.element_type()), results[0].shape().to_vec())?;
-        let Some(gradient) = gradient else { return Ok(()) };
-        let from_data = backward(from, &operator, None)?;
-        run(&from_data, &[inputs, &[&gradient]].concat(), &limits, &tuning);
-        // And from the positions that the operator returns.
-        let index_type = *from.choose(&[ElementType::I32, ElementType::I64])?;
-        let saved = backward(from, &operator, Some((index_type, data.shape())))?;
-        if let Some(positions) = forward(&saved).and_then(|op| op.run(&CPU, inputs).ok()) {
-            run(&saved, &[&positions[1], &gradient], &limits, &tuning);
-        }
-        let indices = tensor(from, Some(ids.element_type()), data.shape().to_vec())?;
-        let Some(indices) = indices else { return Ok(()) };
-        let sizes = from.int_in_range(0..=4)?;
-        let shape = small_shape(from, sizes)?;
-        let unpool = unpool(from, &shape)?;
-        run(&unpool, &[&data, &indices], &limits, &tuning);
+    let Ok(results) = operator.infer(&descs) else { return Ok(()) };
+    let gradient = tensor(from, Some(inputs[0].element_type()), results[0].shape().to_vec())?;
+    let Some(gradient) = gradient else { return Ok(()) };
+    let from_data = backward(from, &operator, None)?;
+    run(&from_data, &[inputs, &[&gradient]].concat(), limits, tuning);
+    let index_type = *from.choose(&[ElementType::I32, ElementType::I64])?;
+    let saved = backward(from, &operator, Some((index_type, shape)))?;
+    if let Some(positions) = forward(&saved).and_then(|op| op.run(&CPU, inputs).ok()) {
+        run(&saved, &[&positions[1], &gradient], limits, tuning);
     }
     Ok(())
 }

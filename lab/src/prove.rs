@@ -2,7 +2,7 @@
 //! shows accesses and races, and once with the sets of elements that values are the maxima of. The
 //! sets of the results are compared with the operators' definitions.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -59,8 +59,6 @@ pub struct Task<'a> {
 
 /// What plans have that are not proven.
 pub const PARTS: &str = "a launch stores positions where it has the rows, and others do the rest";
-/// What a position says depends on whether the data or an update wins.
-pub const SCATTERS: &str = "positions of scatters are not followed";
 pub const POSITIONS: &str = "positions are chosen in a way that the machine does not know";
 /// None of these: a hole, or a fault.
 pub const OPEN: &str = "NOT KNOWN";
@@ -102,12 +100,9 @@ fn indices(operator: &Operator) -> Option<bool> {
         Operator::ReduceMax(op) => op.indices.map(|indices| indices.last),
         Operator::MaxPool(op) => op.indices.map(|_| false),
         Operator::SegmentMax(op) => op.indices.map(|_| false),
+        Operator::ScatterMax(op) => op.indices.map(|_| false),
         _ => None,
     }
-}
-
-fn is_scatter_with_positions(operator: &Operator) -> bool {
-    matches!(operator, Operator::ScatterMax(op) if op.indices.is_some())
 }
 
 /// The shades of an element of a buffer.
@@ -194,9 +189,11 @@ impl<'a> Task<'a> {
 
     /// Why a plan of such an operator may not be proven.
     fn kind(&self) -> &'static str {
-        let is_finish = |launch: &&Launch| launch.shader().kernel.name() == "segment_finish";
+        let is_finish = |launch: &&Launch| {
+            let shader = launch.shader();
+            shader.kernel.name() == "segment_finish" && shader.is("initial") == shader.is("places")
+        };
         match indices(self.operator).is_some() {
-            _ if is_scatter_with_positions(self.operator) => SCATTERS,
             // Several launches make elements of the rows that segments have.
             true if self.plan.launches().iter().filter(is_finish).count() > 1 => PARTS,
             true => POSITIONS,
@@ -252,7 +249,6 @@ impl<'a> Task<'a> {
 
     /// The same for other programs than the library's.
     pub fn prove_with(&self, program: impl FnMut(&Shader) -> Result<Arc<Program>>) -> Result<()> {
-        ensure!(!is_scatter_with_positions(self.operator), SCATTERS);
         let mut memory = self.memory(true);
         self.run(&mut memory, (8, Order::Ascending), u64::MAX, program)?;
         let followed = self.followed().into_iter();
@@ -267,7 +263,6 @@ impl<'a> Task<'a> {
             let initial = initial.filter(|_| !set.is_empty());
             elements.chain(initial).collect()
         };
-        let sets: Vec<Vec<u32>> = sets.iter().map(named).collect();
         let has_values = !matches!(self.operator, Operator::ReduceMax(op) if !op.values);
         let has_positions = indices(self.operator).is_some();
         let mut results = self.expected.iter();
@@ -276,17 +271,19 @@ impl<'a> Task<'a> {
                 continue;
             }
             let (buffer, view, expected) = results.next().context("a result is missing")?;
-            for ((number, place), set) in places(view).into_iter().enumerate().zip(&sets) {
+            for ((number, place), elements) in places(view).into_iter().enumerate().zip(&sets) {
+                let set: Vec<u32> = named(elements);
                 match set.is_empty() {
                     true => self.is_constant(&mut memory, *buffer, place, expected, number),
                     false if is_position => {
+                        let named = elements.iter().map(|&element| (element, names[element]));
                         let t = expected.element_type();
-                        self.is_position(&mut memory, *buffer, place, t, set)
+                        self.is_position(&mut memory, *buffer, place, t, &named.collect::<Vec<_>>())
                     }
-                    false if self.keeps_data(set) => {
+                    false if self.keeps_data(&set) => {
                         self.is_moved(&mut memory, *buffer, place, (t, set[0]))
                     }
-                    false => self.is_maximum(&mut memory, *buffer, place, set),
+                    false => self.is_maximum(&mut memory, *buffer, place, &set),
                 }
                 .with_context(|| format!("{what} {number}"))?;
             }
@@ -427,15 +424,24 @@ impl<'a> Task<'a> {
         buffer: usize,
         place: usize,
         t: ElementType,
-        wanted: &[u32],
+        wanted: &[(usize, u32)],
     ) -> Result<()> {
         let first = place * t.size() / 4;
         let words = |memory: &Memory, i: usize| {
             (memory.shadow.shades[buffer][first + i], memory.words(buffer)[first + i])
         };
-        let set = memory.shadow.sets.of(wanted.to_vec());
-        for &winner in wanted {
-            let right = sets::position(self.operator, self.tensors[0].shape(), winner as usize);
+        let set = memory.shadow.sets.of(wanted.iter().map(|&(_, name)| name).collect());
+        // Of elements that share memory, the one that comes first wins.
+        let in_order: Vec<_> = match indices(self.operator) {
+            Some(true) => wanted.iter().rev().collect(),
+            _ => wanted.iter().collect(),
+        };
+        let mut names = HashSet::new();
+        for &&(element, winner) in in_order.iter().filter(|(_, name)| names.insert(*name)) {
+            let right = match self.operator {
+                Operator::ScatterMax(op) => sets::update(op, &self.tensors, element),
+                operator => sets::position(operator, self.tensors[0].shape(), element),
+            };
             for i in 0..t.size() / 4 {
                 let word = words(memory, i);
                 let (shade, found) = memory.shadow.sets.under(word, set, winner);

@@ -1,7 +1,7 @@
 //! The values that each element of a gradient is the sum of, and the position of each element, by the
 //! definitions of the operators.
 
-use wgmax::operator::{Numbering, Operator, Segments};
+use wgmax::operator::{Numbering, Operator, ScatterBy, ScatterMax, Segments};
 use wgmax::{Result, Tensor};
 use wgmax_verify::oracle::{bits_at, coordinates, id, reduced, sets, winners};
 
@@ -120,6 +120,21 @@ pub fn position(operator: &Operator, shape: &[usize], element: usize) -> i64 {
             _ => element,
         },
         _ => at[0],
+    };
+    position as i64
+}
+
+/// The position of an element of the data or, numbered after these, of the updates that wins in a ScatterMax.
+pub fn update(op: &ScatterMax, inputs: &[&Tensor], element: usize) -> i64 {
+    let [data, indices, updates] = [0, 1, 2].map(|at| inputs[at].shape());
+    let Some(update) = element.checked_sub(inputs[0].len()) else { return -1 };
+    let position = match (op.by, indices.last()) {
+        (ScatterBy::Axis(axis), _) => {
+            coordinates(update, updates)[axis.rem_euclid(data.len() as i64) as usize]
+        }
+        (ScatterBy::Vectors, length) => {
+            update / data[length.copied().unwrap_or(0)..].iter().product::<usize>()
+        }
     };
     position as i64
 }

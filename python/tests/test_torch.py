@@ -162,7 +162,40 @@ def segments(random, device):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("case", [reduction, pooling, segments], ids=lambda case: case.__name__)
+def scatters(random, device):
+    """Of one tensor that has the elements of both, each with strides of its own."""
+    rank = int(random.integers(0, 4))
+    shape = random_shape(random, rank)
+    dim = int(random.integers(0, max(rank, 1)))
+    of = [int(random.integers(0, size + 1)) for size in shape]
+    if rank:
+        of[dim] = int(random.integers(0, 12))
+    wider = [size + int(random.integers(0, 3)) for size in of]
+    index = laid_out(random, torch.tensor(random.integers(0, shape[dim] if rank else 1, of)))
+    include_self = bool(random.integers(2))
+    dtype = FLOATS[random.integers(4)] if random.random() < 0.6 else INTEGERS[random.integers(5)]
+    x, src = values(random, shape, dtype).flatten(), values(random, wider, dtype).flatten()
+    # PyTorch counts elements of the input that equal the result, though they take no part.
+    x = x if include_self else x + 50
+    orders = [random.permutation(rank).tolist() for _ in range(2)]
+
+    def parts(t):
+        for part, sizes, order in zip(t.split([x.numel(), src.numel()]), [shape, wider], orders):
+            yield part.reshape([sizes[at] for at in order]).permute(np.argsort(order).tolist())
+
+    reduce, named = str(random.choice(["amax", "amin"])), dim - rank * int(random.integers(2))
+
+    def call(function, t, **options):
+        data, updates = parts(t)
+        return function(data, named, index, updates, reduce, include_self=include_self, **options)
+
+    return (
+        lambda t: call(ours.scatter_reduce, t, device=device), lambda t: call(torch.scatter_reduce, t),
+        torch.cat([x, src]), f"scatter {reduce} {named} {include_self} {index} of {dtype} {shape} {wider}",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("case", [reduction, pooling, segments, scatters], ids=lambda case: case.__name__)
 def test_beside_pytorch(case, device):
     for seed in range(400 if device == "cpu" else 25):
         random = np.random.default_rng(seed)
@@ -201,6 +234,10 @@ def test_nan_and_zeros(dtype):
         equal(ours.max_pool1d(x, 3, 1, 1), expected)
         lengths = torch.tensor([1, 0, 2])
         equal(ours.segment_reduce(x, "max", lengths=lengths), torch.segment_reduce(x, "max", lengths=lengths))
+        index = torch.tensor(random.integers(0, 3, (2, 4, 6)))
+        for reduce in ["amax", "amin"]:
+            args = (0, index, special(random, (2, 4, 6), dtype), reduce)
+            equal(ours.scatter_reduce(x, *args), torch.scatter_reduce(x, *args))
     nan = torch.tensor([[1, np.nan, np.nan, 2]], dtype=dtype, requires_grad=True)
     ours.max_pool1d(nan, 4).backward(torch.ones(1, 1, dtype=dtype))
     assert nan.grad.tolist() == [[0, 1, 0, 0]]
@@ -213,6 +250,27 @@ def test_segments_share_negative_gradients():
     found = ours.segment_reduce(x, "max", lengths=torch.tensor([3, 1]))
     found.backward(torch.tensor([-1.0, -4.0]))
     assert x.grad.tolist() == [0, -0.5, -0.5, -4]
+
+
+def test_scatters_share_among_those_that_take_part():
+    x, src = torch.tensor([3.0, 7.0]).requires_grad_(), torch.tensor([3.0, 3.0, 1.0]).requires_grad_()
+    for include_self, shared in [(True, 2.0), (False, 0.0)]:
+        found = ours.scatter_reduce(x, 0, torch.tensor([0, 0, 0]), src, "amax", include_self=include_self)
+        of_x, of_src = torch.autograd.grad(found, [x, src], torch.tensor([6.0, 5.0]))
+        assert of_x.tolist() == [shared, 5] and of_src.tolist() == [(6 - shared) / 2] * 2 + [0]
+    nan = torch.full((2,), torch.nan, requires_grad=True)
+    found = ours.scatter_reduce(nan, 0, torch.tensor([1]), nan[:1], "amin")
+    assert torch.autograd.grad(found.sum(), nan)[0].tolist() == [1.5, 0.5]
+
+
+def test_scatters_refuse():
+    x, index = torch.zeros(2, 3), torch.zeros(2, 3, dtype=torch.int64)
+    for args in [
+        (2, index, x, "amax"), (0, index, x, "max"), (0, index[0], x, "amax"), (0, index, x[:1], "amax"),
+        (0, index - 1, x, "amax"), (0, index + 2, x, "amax"), (1, index.repeat(2, 1), x.repeat(2, 1), "amax"),
+    ]:  # fmt: skip
+        with pytest.raises((wgmax.ArgumentError, wgmax.AxisError)):
+            ours.scatter_reduce(x, *args)
 
 
 @pytest.mark.parametrize("dtype", WIDE, ids=str)
@@ -231,6 +289,7 @@ CALLS = {
     "pool_positions": lambda x: (x, [3, 2, 1, 1], False, True, "cpu"),
     "pool_backward": lambda x: (x.detach(), x[..., ::2], x.shape, [1, 2, 0, 1], False, False, "cpu"),
     "segment": lambda x: (x, torch.tensor([0, 1, 3]), False, 0.25, "cpu"),
+    "scatter": lambda x: (x, 1, torch.tensor([[[0, 2]]]), x.detach()[:1, :1, :2], True, False, "cpu"),
 }
 
 
@@ -254,6 +313,7 @@ FUNCTIONS = {
     "adaptive_max_pool1d": lambda x: ours.adaptive_max_pool1d(x, 4),
     "adaptive_max_pool2d": lambda x: ours.adaptive_max_pool2d(x, (None, 2)),
     "segment_reduce": lambda x: ours.segment_reduce(x, "max", lengths=torch.tensor([2, 1])),
+    "scatter_reduce": lambda x: ours.scatter_reduce(x, 1, torch.tensor([[[0], [2]]]), x[..., 2:] + 0.1, "amax"),
     "segments of rows": lambda x: ours.segment_reduce(x, "min", offsets=torch.tensor([[1, 2, 4]] * 3), axis=1),
 }
 

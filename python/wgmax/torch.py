@@ -15,6 +15,9 @@ Values, indices and gradients are PyTorch's, with these differences:
   each addition.
 - `segment_reduce` shares every gradient evenly among equal elements, as `amax` does; PyTorch does not share
   negative ones.
+- `scatter_reduce` without `include_self` shares a gradient among the elements of `src` alone; PyTorch also
+  counts an element of `input` that equals the result.
+- All NaNs are equal in the gradients of `segment_reduce` and `scatter_reduce`; PyTorch's are NaN there.
 - All functions take integers and bool, also unsigned integers of 16 to 64 bits.
 
 Examples
@@ -42,7 +45,7 @@ from . import _wgmax
 
 __all__ = [
     "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "amax", "amin", "max",
-    "max_pool1d", "max_pool2d", "max_pool3d", "min", "segment_reduce",
+    "max_pool1d", "max_pool2d", "max_pool3d", "min", "scatter_reduce", "segment_reduce",
 ]  # fmt: skip
 
 _Ints = Union[int, Sequence[int]]
@@ -519,3 +522,71 @@ def segment_reduce(
         given = torch.nn.functional.pad(lengths.cumsum(-1), (1, 0))
     found: Tensor = _segment(data, given, reduce == "min", initial, device)
     return found
+
+
+# Scatters.
+
+
+def _run_scatter(
+    x: Tensor, dim: int, index: Tensor, src: Tensor, low: bool, include_self: bool, device: str
+) -> Tensor:
+    # wgmax counts such an index from the end.
+    if index.numel() and int(index.min()) < 0:
+        raise _wgmax.ArgumentError(f"index {int(index.min())} is below 0")
+    options = {"include_data": include_self, "device": device}
+    return _tensor(_of(low, "scatter_max")(_array(x), _array(index), _array(src), dim, **options))
+
+
+def _fake_scatter(
+    x: Tensor, dim: int, index: Tensor, src: Tensor, low: bool, include_self: bool, device: str
+) -> Tensor:
+    return x.new_empty(x.shape)
+
+
+_scatter = _operator("scatter", _fake_scatter, _run_scatter)
+
+
+def _save_scatter(ctx: Any, inputs: Any, output: Tensor) -> None:
+    x, ctx.dim, index, src, _, ctx.include_self, _ = inputs
+    ctx.save_for_backward(x, index, src, output)
+
+
+def _share_scattered(ctx: Any, gradient: Tensor) -> Any:
+    x, index, src, found = ctx.saved_tensors
+    dim = ctx.dim
+    own = found.gather(dim, index)
+    of_src = (src == own) | (src.isnan() & own.isnan())
+    of_x = (x == found) | (x.isnan() & found.isnan())
+    if not ctx.include_self:
+        of_x = of_x.scatter(dim, index, False)
+    count = of_x.long().scatter_add(dim, index, of_src.long())
+    shared = gradient / count
+    of_src = torch.where(of_src, shared.gather(dim, index), 0)
+    return torch.where(of_x, shared, 0), None, None, of_src, None, None, None
+
+
+_scatter.register_autograd(_share_scattered, setup_context=_save_scatter)
+
+
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True,
+    device: str = "cpu",
+) -> Tensor:  # fmt: skip
+    """As `torch.scatter_reduce`, with ``'amax'`` or ``'amin'`` as ``reduce``.
+
+    An element that no index names keeps its bits. Equal elements share the gradient evenly, and all NaNs are
+    equal.
+    """
+    if reduce not in ("amax", "amin"):
+        raise _wgmax.ArgumentError(f"reduce must be 'amax' or 'amin', but is {reduce!r}")
+    x, index, src = (torch.atleast_1d(each) for each in (input, index.long(), src))
+    if not x.ndim == index.ndim == src.ndim or any(a > b for a, b in zip(index.shape, src.shape)):
+        raise _wgmax.ArgumentError(
+            f"index {tuple(index.shape)} must have the dimensions of input {tuple(x.shape)}, and no more "
+            f"elements along each than src {tuple(src.shape)}"
+        )
+    if not -x.ndim <= dim < x.ndim:
+        raise _wgmax.AxisError(f"dim {dim} of a tensor of {x.ndim} dimensions")
+    src = src[tuple(slice(size) for size in index.shape)]
+    found: Tensor = _scatter(x, dim % x.ndim, index, src, reduce == "amin", include_self, device)
+    return found.reshape(input.shape)

@@ -10,7 +10,7 @@ use crate::wgsl::params;
 
 /// Joins an initial value to each result, in place.
 pub(crate) static JOIN: Kernel =
-    Kernel::new::<Params>("join", "common/join", run).views(Views::Not);
+    Kernel::new::<Params>("join", "common/join", run).views(Views::Not).updates();
 
 params! {
     struct Params {

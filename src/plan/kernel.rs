@@ -37,6 +37,8 @@ pub struct Kernel {
     pub(crate) blocks_and_words: bool,
     /// Whether its source may be a view.
     pub(crate) views: Views,
+    /// Whether it reads its results before it writes them, other than by atomics.
+    pub(crate) updates: bool,
     /// How parts of its text are written for the attributes of one operator, if any.
     pub(crate) specialization: Option<&'static Specialization>,
     /// The CPU's function.
@@ -147,6 +149,7 @@ impl Kernel {
             typed,
             blocks_and_words,
             views,
+            updates: false,
             specialization,
             #[cfg(feature = "cpu")]
             cpu,
@@ -178,6 +181,11 @@ impl Kernel {
     /// The same with another access to views.
     pub(crate) const fn views(self, views: Views) -> Self {
         Self { views, ..self }
+    }
+
+    /// The same for a kernel that reads its results before it writes them.
+    pub(crate) const fn updates(self) -> Self {
+        Self { updates: true, ..self }
     }
 
     /// The same with a CPU function that reads some views in place: those for which `reads` returns

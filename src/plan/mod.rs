@@ -104,9 +104,10 @@ impl Launch {
         self.grid
     }
 
-    /// Bytes of the bindings that the launch reads.
+    /// Bytes of the bindings that the launch reads. Accesses by atomics are not counted.
     pub fn bytes_read(&self) -> u64 {
-        self.sources.iter().map(|range| range.size).sum()
+        let read = |ranges: &[Range]| ranges.iter().map(|range| range.size).sum::<u64>();
+        read(&self.sources) + if self.shader.kernel.updates { self.bytes_written() } else { 0 }
     }
 
     /// Bytes of the bindings that the launch writes.

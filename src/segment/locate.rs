@@ -43,75 +43,69 @@ params! {
     }
 }
 
-/// The parts of rows with one index each, of `WORDS` words, along an axis of a size and a pitch. Returns how
-/// many have none.
+/// The place along an axis of `size` that an index of `WORDS` words names, if any. A negative one counts from
+/// the end.
 #[inline(always)]
-fn along_one<const WORDS: usize>(
-    ids: &[u32],
-    parts: &mut [u32],
-    [size, pitch, sign]: [u32; 3],
-) -> u32 {
+fn place<const WORDS: usize>(id: &[u32; WORDS], size: u32, sign: u32) -> Option<u32> {
+    let high = id[WORDS - 1];
+    let negative = high & sign != 0;
+    let at = if negative { id[0].wrapping_add(size) } else { id[0] };
+    let fits = WORDS == 1 || high == if negative { u32::MAX } else { 0 };
+    (fits & (at < size)).then_some(at)
+}
+
+/// Stores the part of each row. Returns how many have none.
+#[inline(always)]
+fn store_parts(parts: &mut [u32], found: impl Iterator<Item = Option<u32>>) -> u32 {
     let mut outside = 0;
-    for (part, id) in parts.iter_mut().zip(ids.as_chunks::<WORDS>().0) {
-        let high = id[WORDS - 1];
-        let negative = high & sign != 0;
-        let at = if negative { id[0].wrapping_add(size) } else { id[0] };
-        let fits = WORDS == 1 || high == if negative { u32::MAX } else { 0 };
-        let found = fits & (at < size);
-        *part = if found { at.wrapping_mul(pitch) } else { NO_SEGMENT };
-        outside += u32::from(!found);
+    for (part, found) in parts.iter_mut().zip(found) {
+        *part = found.unwrap_or(NO_SEGMENT);
+        outside += u32::from(found.is_none());
     }
     outside
 }
 
 fn run(_: &Shader, call: Call<'_, '_>) {
+    match call.params::<Params>().id_form.id_words {
+        1 => locate::<1>(call),
+        _ => locate::<2>(call),
+    }
+}
+
+fn locate<const WORDS: usize>(call: Call<'_, '_>) {
     let p: &Params = call.params();
-    let (words, indexed) = (p.id_form.id_words as usize, p.indexed as usize);
-    let ids = p.id_form.words(call.sources[0]);
-    let ids = &ids[p.base as usize * words..];
+    let (sign, indexed) = (p.id_form.id_sign, p.indexed as usize);
+    let ids = &p.id_form.words(call.sources[0])[p.base as usize * WORDS..];
+    let ids = ids.as_chunks::<WORDS>().0;
     let [result, others @ ..] = call.results else { return };
     let result: &mut [u32] = cast_slice_mut(result);
     let result = &mut result[p.result_base as usize..][..p.rows as usize];
     let (axes, all) = p.axis.split_at(p.axes as usize);
-    let place = |id: &[u32], size: u32| {
-        let high = id[words - 1];
-        let negative = high & p.id_form.id_sign != 0;
-        let at = if negative { id[0].wrapping_add(size) } else { id[0] };
-        let fits = words == 1 || high == if negative { u32::MAX } else { 0 };
-        (fits && at < size).then_some(at)
-    };
+    let all = &all[..indexed];
     let lost = AtomicU32::new(0);
-    // Mostly one axis has indices, and a row has no other places.
-    let only = match (axes, indexed) {
-        ([], 1) => Some(all[0]),
-        _ => None,
-    };
-    threads::each_chunk(result, threads::CHUNK_LEN, |number, mut parts| {
+    threads::each_chunk(result, threads::CHUNK_LEN, |number, parts| {
         let first = number * threads::CHUNK_LEN;
-        let mut outside = 0;
-        if let Some([size, .., pitch]) = only {
-            let ids = &ids[first * words..][..parts.len() * words];
-            let axis = [size, pitch, p.id_form.id_sign];
-            outside = match words {
-                1 => dispatch(|| along_one::<1>(ids, parts, axis)),
-                _ => dispatch(|| along_one::<2>(ids, parts, axis)),
+        let ids = &ids[first * indexed..];
+        // Mostly one axis has indices, and a row has no other places.
+        let outside = if let ([], &[[size, .., pitch]]) = (axes, all) {
+            let part = |id| Some(place(id, size, sign)?.wrapping_mul(pitch));
+            dispatch(|| store_parts(parts, ids.iter().map(part)))
+        } else {
+            let part = |at: usize| {
+                let mut rest = p.first_row + (first + at) as u32;
+                let mut sum = 0;
+                for &[size, .., pitch] in axes {
+                    sum += rest % size * pitch;
+                    rest /= size;
+                }
+                // A row may have no indices at all.
+                for (id, &[size, .., pitch]) in ids[at * indexed..].iter().zip(all) {
+                    sum += place(id, size, sign)? * pitch;
+                }
+                Some(sum)
             };
-            parts = &mut [];
-        }
-        for (i, part) in parts.iter_mut().enumerate() {
-            let row = first + i;
-            let mut rest = p.first_row + row as u32;
-            let mut sum = 0;
-            for &[size, .., pitch] in axes {
-                sum += rest % size * pitch;
-                rest /= size;
-            }
-            let own = &ids[row * indexed * words..][..indexed * words];
-            let places = own.chunks(words).zip(all);
-            let found = places.map(|(id, &[size, .., pitch])| Some(place(id, size)? * pitch));
-            *part = found.sum::<Option<u32>>().map_or(NO_SEGMENT, |found| sum + found);
-            outside += u32::from(*part == NO_SEGMENT);
-        }
+            store_parts(parts, (0..parts.len()).map(part))
+        };
         lost.fetch_add(outside, Ordering::Relaxed);
     });
     if let ([status], lost @ 1..) = (others, lost.into_inner()) {

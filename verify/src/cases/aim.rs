@@ -94,7 +94,7 @@ impl Aim {
 /// The kernels of an operator's plans that other operators do not have.
 pub(super) fn own_kernels(kind: Kind) -> impl Iterator<Item = &'static Kernel> {
     let prefixes = match kind {
-        Kind::ReduceMax => &["reduce", "gradient", "fill"][..],
+        Kind::ReduceMax => &["reduce", "gradient", "fill", "join"][..],
         Kind::MaxPool => &["pool", "unpool", "fill"],
         // Gradients from given rows: unpool_claim comes with unpool_scatter.
         Kind::SegmentMax => &["segment", "scatter", "gradient", "unpool_scatter", "fill"],

@@ -34,7 +34,12 @@ pub(super) fn draw(
         };
         let overrides = aim.overrides(workgroup, random, tries);
         let budget = if overrides.max_binding_size.is_some() { budget.max(4000) } else { budget };
-        let draft = draft(random, t, budget, Some(aim))?;
+        let mut draft = draft(random, t, budget, Some(aim))?;
+        if aim.kernel() == "join"
+            && let Some(joins) = initial_of(&mut draft.operator)
+        {
+            *joins = Some(initial(t, random));
+        }
         let overrides = draft.fit(overrides, random);
         if tries == MAX_TRIES || draft.meets(aim, &overrides) {
             break (draft, overrides);
@@ -46,10 +51,10 @@ pub(super) fn draw(
     if random.once_in(8)
         && let Some(joins) = initial_of(&mut draft.operator)
     {
-        *joins = Some(initial(t, random));
+        let before = joins.replace(initial(t, random));
         // A plan with one more launch may be too long.
         if aim.is_some_and(|aim| !draft.meets(aim, &overrides)) {
-            initial_of(&mut draft.operator).map(Option::take);
+            initial_of(&mut draft.operator).map(|joins| *joins = before);
         }
     }
     Ok((draft, overrides))

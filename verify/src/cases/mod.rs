@@ -165,6 +165,11 @@ impl Case {
             (Err(Error::IndexOutOfRange { .. }), Operator::ScatterMax(op)) if op.status => {
                 Ok((self.operator.clone(), true))
             }
+            (Err(Error::IndexOutOfRange { .. }), Operator::ScatterMaxBackward(op))
+                if op.scatter.status =>
+            {
+                Ok((self.operator.clone(), true))
+            }
             (Err(error), _) => Err(error),
         }
     }

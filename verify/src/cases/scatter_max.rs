@@ -77,9 +77,10 @@ pub(super) fn draft(
     let gradient =
         given || wanted == "gradient_scatter" || t.is_float() && free && random.once_in(3);
     let status = aim.is_some_and(|aim| aim.is("status")) || random.once_in(4);
-    let hostile = status && !gradient && random.once_in(2);
-    let indices = indices(random, id_type, &rows, &sizes, hostile)?;
     let argmax = aim.is_some_and(|aim| aim.is("argmax")) || random.once_in(3);
+    let saved = given || gradient && argmax && random.once_in(3);
+    let hostile = status && !saved && random.once_in(2);
+    let indices = indices(random, id_type, &rows, &sizes, hostile)?;
     let op = op
         .include_data(!random.once_in(3))
         .extremum(random.extremum())
@@ -96,7 +97,7 @@ pub(super) fn draft(
         return Ok(Draft::new(op, data, vec![indices, updates]));
     }
     let of_maxima = gradient::tensor(t, data.shape(), random)?;
-    if given || op.indices.is_some() && random.once_in(3) {
+    if saved {
         let forward = op.clone().indices(op.indices.unwrap_or_default()).status(false);
         let positions = forward.infer([&data, indices.desc(), updates.desc()])?[1].clone();
         let backward = ScatterMaxBackward::new(op).from_indices(indices.shape());
