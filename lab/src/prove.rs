@@ -635,7 +635,7 @@ fn small(item: &Item, elements: usize) -> Result<Item> {
 mod tests {
     use clap::Parser;
     use wgmax::Run;
-    use wgmax::operator::{Indices, MaxPool, MaxPoolBackward, ReduceMax, SegmentMax};
+    use wgmax::operator::{Indices, MaxPool, MaxPoolBackward, ReduceMax, ScatterMax, SegmentMax};
 
     use super::*;
     use crate::keys;
@@ -690,7 +690,9 @@ mod tests {
         let found = task.prove_with(|shader: &Shader| {
             let text = shader.source();
             is_there |= text.contains(find);
-            let own = shader.kernel.name() != "segment_finish";
+            // Other texts than those of segments have the same lines.
+            let own = shader.kernel.name() != "segment_finish"
+                || matches!(operator, Operator::ScatterMax(_));
             Ok(Arc::new(Program::new(&if own { text.replace(find, replace) } else { text })?))
         });
         assert!(is_there, "{find}");
@@ -838,6 +840,58 @@ mod tests {
             }
             let found = prove_replaced(&op.into(), &[&data, &ids], (find, replace));
             assert_eq!(found.is_ok(), find.is_empty(), "{t} {find} -> {replace}: {found:?}");
+        }
+    }
+
+    /// The positions of scatters: of the data or an update, along an axis or by vectors.
+    #[test]
+    fn wrong_positions_of_scatters_are_refused() {
+        let ids: Vec<i64> = (0..12).map(|at| [1, 0, -1][at % 3]).collect();
+        let [along, across, vectors] =
+            [[6, 2], [2, 6], [12, 1]].map(|shape| Tensor::from_slice(shape, &ids).unwrap());
+        for (find, replace) in [
+            ("", ""),
+            ("!above & vec4<bool>", "above & vec4<bool>"),
+            ("return !above & vec4<bool>(params.joins == 1u)", "return !above"),
+            (
+                "vector_above(vector_rank(keys), vector_rank(data))",
+                "vector_above(vector_rank(data), vector_rank(keys))",
+            ),
+            ("vector_above(vector_rank(keys), vector_rank(data))", "vector_above(keys, data)"),
+            ("select(mark, vec4<u32>(0u), keeps(keys, data))", "mark"),
+            ("select(0xffffffffu, position(~mark[i]), known)", "position(~mark[i])"),
+            ("position(~mark[i])", "~mark[i]"),
+            ("quotient(number, params.by_positions)", "0u"),
+            ("params.result_base + min(number", "min(number + 1u"),
+        ] {
+            let mut refused = 0;
+            for t in [ElementType::F32, ElementType::Bf16, ElementType::I64] {
+                for (op, indices, shape) in [
+                    (ScatterMax::along(0), &along, vec![6, 2]),
+                    (ScatterMax::along(1), &across, vec![2, 6]),
+                    (ScatterMax::by_vectors(), &vectors, vec![12, 3]),
+                ] {
+                    for include_data in [true, false] {
+                        let tensor = |shape: &[usize]| {
+                            let bytes = shape.iter().product::<usize>() * t.size();
+                            Tensor::from_bytes(t, shape, &vec![1; bytes]).unwrap()
+                        };
+                        let (data, updates) = (tensor(&[4, 3]), tensor(&shape));
+                        let op = op
+                            .clone()
+                            .include_data(include_data)
+                            .indices(Indices::new(ElementType::I64));
+                        let found = prove_replaced(
+                            &op.into(),
+                            &[&data, indices, &updates],
+                            (find, replace),
+                        );
+                        assert!(found.is_ok() || !find.is_empty(), "{t}: {found:?}");
+                        refused += usize::from(found.is_err());
+                    }
+                }
+            }
+            assert_eq!(refused > 0, !find.is_empty(), "{find} -> {replace}");
         }
     }
 
