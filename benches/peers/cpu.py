@@ -22,7 +22,7 @@ def numpy_peer():
             call = lambda data: data.max(axis=axes)
         elif item["op"] == "SegmentMax":
             call = lambda data, ids: items.segments(data, ids, attrs["num_segments"])[0]
-        elif attrs["indices"]:
+        elif attrs.get("indices"):
             raise Unsupported("indices")
         else:
             call = lambda data: items.pool(data, attrs)
@@ -61,6 +61,8 @@ def onnxruntime_peer():
             else:
                 node = helper.make_node("ScatterND", ["base", "ids", "x"], ["y"], reduction="max")
             return [node], [base], data[1].astype(np.int64)
+        if "output_sizes" in attrs:
+            raise Unsupported("adaptive pooling")
         options = dict(
             kernel_shape=attrs["kernel"], strides=attrs["strides"],
             pads=attrs["pads"], dilations=attrs["dilations"])
@@ -140,6 +142,9 @@ def openvino_peer():
             parameters.append(ops.parameter([len(data[1])], openvino.Type.i32))
             count = ops.constant(np.array(attrs["num_segments"], np.int32))
             outputs = [opset16.segment_max(x, parameters[1], count, "LOWEST")]
+        elif "output_sizes" in attrs:
+            sizes = ops.constant(np.array(attrs["output_sizes"], np.int64))
+            outputs = [ops.adaptive_max_pool(x, sizes, "i64").output(0)]
         else:
             last = attrs["layout"] == "NHWC"
             axes = len(attrs["kernel"])
@@ -196,6 +201,11 @@ def torch_peer():
             def run(copy):
                 last[0] = torch.segment_reduce(
                     data[copy], "max", lengths=lengths, axis=0, unsafe=True, initial=float("-inf"))
+
+            return run, lambda: last[0].numpy()
+        if "output_sizes" in attrs:
+            def run(copy):
+                last[0] = functional.adaptive_max_pool2d(data[copy], attrs["output_sizes"])
 
             return run, lambda: last[0].numpy()
         axes = len(attrs["kernel"])

@@ -33,7 +33,14 @@ def lowest(kind):
 
 
 def pool(data, attrs):
-    """MaxPool, one axis after the other, by the maximum of shifted views."""
+    """MaxPool, one axis after the other, by the maximum of shifted views, or of each window."""
+    if "output_sizes" in attrs:
+        for axis, count in enumerate(attrs["output_sizes"], 2):
+            size = data.shape[axis]
+            bounds = [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
+            windows = [data.take(range(*each), axis).max(axis, keepdims=True) for each in bounds]
+            data = np.concatenate(windows, axis)
+        return data
     first = 1 if attrs["layout"] == "NHWC" else 2
     kernel, pads = attrs["kernel"], attrs["pads"]
     for i, (k, stride, dilation) in enumerate(zip(kernel, attrs["strides"], attrs["dilations"])):

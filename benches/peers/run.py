@@ -171,8 +171,9 @@ def main():
             lines.append(line(item, "cpu", ours, found))
             rows += [figure.row(item, "cpu") for figure in [ours, *found]]
             say(*lines[-1])
-        # No program on the GPU has gradients or scatters.
-        if given.gpu and not item.get("gradient") and "elements" not in item["attrs"]:
+        # No program on the GPU has gradients, scatters or adaptive poolings.
+        others = {"elements", "output_sizes"} & item["attrs"].keys()
+        if given.gpu and not item.get("gradient") and not others:
             ours, count = wgmax(given.wgmax, item, given.gpu, given.seconds, answer)
             found = [gpu_peer(who, program, item, data, count, given.seconds, answer)
                      for who, program in programs.items()]
