@@ -15,7 +15,7 @@ use crate::text::values;
 pub fn object(report: &Report) -> Value {
     let sweep = &report.sweep;
     json!({
-        "good": report.is_good(),
+        "good": report.verdict(),
         "command": report.command,
         "version": VERSION,
         "system": report.system,

@@ -46,6 +46,12 @@ impl Report {
         all && scores && self.refused.is_empty() && self.is_flat()
     }
 
+    /// The same, or nothing of a run that was cut off before anything was wrong.
+    pub fn verdict(&self) -> Option<bool> {
+        let is_clean = self.sweep.scores.iter().all(Score::is_good) && self.refused.is_empty();
+        (!self.sweep.is_cut_off || !is_clean).then(|| self.is_good())
+    }
+
     /// Whether adapters were searched for and none was found.
     pub fn lacks_adapters(&self) -> bool {
         self.device.is_none() && self.refused.is_empty() && self.subjects.len() == 1

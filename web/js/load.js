@@ -1,5 +1,5 @@
-// The WebAssembly, loaded when it is first needed. There are three: `gpu` is small and has no CPU;
-// `full` has the CPU, and `verify` the random cases too.
+// The WebAssembly, loaded when it is first needed. There are three: `gpu` is small and has no CPU, `cpu` has no
+// GPU, and `verify` has both, and the random cases.
 
 import { WgmaxError, panicked } from './error.js';
 import { platform } from './platform.js';
@@ -10,7 +10,7 @@ import { platform } from './platform.js';
  */
 const FILES = {
     gpu: [() => import('./wasm/gpu.js'), () => new URL('./wasm/gpu_bg.wasm', import.meta.url)],
-    full: [() => import('./wasm/full.js'), () => new URL('./wasm/full_bg.wasm', import.meta.url)],
+    cpu: [() => import('./wasm/cpu.js'), () => new URL('./wasm/cpu_bg.wasm', import.meta.url)],
     verify: [() => import('./wasm/verify.js'), () => new URL('./wasm/verify_bg.wasm', import.meta.url)],
 };
 

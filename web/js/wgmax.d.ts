@@ -50,15 +50,13 @@ export interface OpenOptions {
     gpu?: GPU;
     /** The page's own device, whose limits apply. */
     device?: GPUDevice;
-    /** Loads the WebAssembly that has the CPU too. */
-    cpu?: boolean;
     /** Loads the WebAssembly that has the CPU and the random cases too, for `Verification`. */
     verify?: boolean;
     /**
      * Where the WebAssembly is, if not beside the package: the URL of the folder with `gpu_bg.wasm` and
-     * `full_bg.wasm`, or each of them by name. Only the first call that loads a WebAssembly reads this.
+     * `cpu_bg.wasm`, or each of them by name. Only the first call that loads a WebAssembly reads this.
      */
-    wasm?: string | URL | Partial<Record<'gpu' | 'full' | 'verify', WasmSource>>;
+    wasm?: string | URL | Partial<Record<'gpu' | 'cpu' | 'verify', WasmSource>>;
 }
 
 /** A WebAssembly: its URL, a response, its bytes, or a compiled module. */

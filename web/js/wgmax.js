@@ -46,7 +46,7 @@ const ALSO = { u8: [Uint8ClampedArray], f16: [Uint16Array] };
 export async function open(name = 'auto', options = {}) {
     switch (name) {
         case 'cpu':
-            return new Device(await load('full', options.wasm), (module) => module.Device.cpu());
+            return new Device(await load('cpu', options.wasm), (module) => module.Device.cpu());
         case 'gpu':
             return openGpu(options);
         case 'auto':
@@ -63,9 +63,9 @@ export async function open(name = 'auto', options = {}) {
     }
 }
 
-async function openGpu({ gpu, device, powerPreference = '', timestamps = false, cpu = false, verify = false, wasm }) {
+async function openGpu({ gpu, device, powerPreference = '', timestamps = false, verify = false, wasm }) {
     const found = await gpuFor(gpu, device);
-    const module = await load(verify ? 'verify' : cpu ? 'full' : 'gpu', wasm);
+    const module = await load(verify ? 'verify' : 'gpu', wasm);
     const opened = withGpu(found, () => module.Device.open(powerPreference, timestamps, device !== undefined));
     const raw = await checked(opened);
     return new Device(module, () => raw);

@@ -67,13 +67,15 @@ async function median(run) {
 
 function show() {
     const { names } = report;
-    table('times', ['', ...names], report.times.map(({ item, times }) => {
-        const best = Math.min(...times.filter(Number.isFinite));
-        return [item, ...times.map((time) => (Number.isFinite(time) ? { innerHTML: time === best ? `<b>${time.toFixed(2)}</b>` : time.toFixed(2) } : { textContent: time ?? '', title: '' }))];
+    table('times', ['item', ...names], report.times.map(({ item, times }) => {
+        const [best, most] = [Math.min, Math.max].map((of) => of(...times.filter(Number.isFinite)));
+        // A bar as long as the time, beside the longest of the row.
+        const cell = (time) => ({ textContent: time.toFixed(2), className: time === best ? 'bar best' : 'bar', style: `--share: ${time / most}` });
+        return [item, ...times.map((time) => (Number.isFinite(time) ? cell(time) : time ?? ''))];
     }));
     table('answers', ['the maximum of', 'is', ...names], report.answers.map(({ question, right, answers }) =>
         [question, right, ...answers.map((answer) => (answer === right ? answer : { innerHTML: `<b style="color: var(--bad)">${answer} ✗</b>` }))]));
-    table('sizes', ['', 'KiB', 'compressed'], report.sizes.map(({ name, size, compressed }) =>
+    table('sizes', ['library', 'KiB', 'compressed'], report.sizes.map(({ name, size, compressed }) =>
         [name, (size / 1024).toFixed(0), (compressed / 1024).toFixed(0)]));
 }
 
@@ -99,6 +101,7 @@ async function measure() {
         for (const library of found) {
             if (stopped) return say('Stopped.');
             say(`${item.name}: ${library.name} …`);
+            $('progress').value = (report.times.length + times.length / found.length) / ITEMS.length;
             await new Promise((done) => setTimeout(done));
             try {
                 const prepared = await library.prepare(sized, input);
@@ -121,12 +124,13 @@ async function measure() {
         report.answers.push({ question, right: value(right), answers });
         show();
     }
-    for (const [name, pattern] of [['wgmax, GPU', /pkg\/wasm\/gpu/], ['wgmax, CPU', /pkg\/wasm\/full/], ['onnxruntime-web', /onnxruntime-web/], ['tfjs', /tensorflow/]]) {
+    for (const [name, pattern] of [['wgmax, GPU', /pkg\/wasm\/gpu/], ['wgmax, CPU', /pkg\/wasm\/cpu/], ['onnxruntime-web', /onnxruntime-web/], ['tfjs', /tensorflow/]]) {
         const urls = [...new Set(performance.getEntriesByType('resource').map((entry) => entry.name))].filter((url) => pattern.test(url));
         if (report.names.some((known) => known.startsWith(name))) report.sizes.push({ name, ...(await sizeOf(urls)) });
     }
     show();
     $('copy').disabled = false;
+    $('progress').value = 1;
     say(`Done, with one ${divisor === 1 ? 'whole' : `${divisor}th`} of the bench's sizes.`, 'good');
 }
 

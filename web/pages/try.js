@@ -126,6 +126,7 @@ async function update() {
         Object.assign($('cpu'), { width: columns, height: rows });
         $('cpu').getContext('2d').putImageData(new ImageData(shown, columns, rows), 0, 0);
         $('cpu-time').textContent = `${expected.time.toFixed(1)} ms`;
+        $('save').disabled = false;
         const what = `Windows of ${choice.window} on ${columns} x ${rows} pixels`;
         if (!found) say(`${what}, on the CPU alone: this browser gives pages no GPU.`, 'warn');
         else if (differing) say(`${what}: GPU and CPU differ in ${differing} pixels, which are red.`, 'bad');
@@ -157,16 +158,37 @@ async function changed() {
     if (isDirty) changed();
 }
 
+const query = new URLSearchParams(location.search);
+
+/** The page's URL has what is chosen, so that it can be shared and loaded again. */
+function remember() {
+    for (const id of [...sliders, 'extremum']) query.set(id, $(id).value);
+    history.replaceState(null, '', `?${query}`);
+}
+
 for (const id of sliders) {
     const show = () => ($(`${id}-out`).value = $(id).value);
     $(id).addEventListener('input', () => {
         show();
+        remember();
         changed();
     });
+    if (query.has(id)) $(id).value = query.get(id);
     show();
 }
 
-$('extremum').onchange = () => changed();
+const extrema = [...$('extremum').options].map(({ value }) => value);
+if (extrema.includes(query.get('extremum'))) $('extremum').value = query.get('extremum');
+$('extremum').onchange = () => {
+    remember();
+    changed();
+};
+
+$('save').onclick = () => (gpu ? $('gpu') : $('cpu')).toBlob((blob) => {
+    const link = Object.assign(document.createElement('a'), { href: URL.createObjectURL(blob), download: 'wgmax.png' });
+    link.click();
+    URL.revokeObjectURL(link.href);
+});
 
 function stopCamera() {
     stream?.getTracks().forEach((track) => track.stop());

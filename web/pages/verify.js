@@ -1,4 +1,4 @@
-import { $, element, say } from './page.js';
+import { $, element, say, withoutGpu } from './page.js';
 
 /** What the grid has until the worker says what there is. */
 const OPERATORS = ['ReduceMax', 'MaxPool', 'SegmentMax'];
@@ -80,12 +80,12 @@ function start() {
     const [seed, cases] = [Number($('seed').value), Number($('cases').value)];
     if (!(Number.isSafeInteger(seed) && seed >= 0 && Number.isInteger(cases) && cases > 0)) return say('Cases and seed are whole numbers.', 'warn');
     if (!navigator.gpu) {
-        return say('This browser has no WebGPU, so there is no GPU to verify. Recent versions of Chrome, Edge, Safari and Firefox have it; pages get it over https or from localhost.', 'warn');
+        return say(withoutGpu, 'warn');
     }
     worker?.terminate();
     worker = new Worker('verify-worker.js', { type: 'module' });
     certificate = undefined;
-    $('save').disabled = true;
+    $('save').disabled = $('share').disabled = true;
     $('findings').replaceChildren();
     drawGrid();
     running(true);
@@ -100,7 +100,7 @@ function start() {
         }
         if (data.error) {
             const none = data.error.code === 'NoAdapter';
-            return end(none ? 'This browser gives no GPU adapter to pages, so there is nothing to verify.' : data.error.message, none ? 'warn' : 'bad');
+            return end(none ? withoutGpu : data.error.message, none ? 'warn' : 'bad');
         }
         if (data.outcome) {
             count(data.outcome, cases);
@@ -109,18 +109,20 @@ function start() {
             $('progress').value = data.cases / cases;
             if (performance.now() - shown > 100) {
                 shown = performance.now();
-                say(`${data.cases} of ${cases} cases, ${(data.cases / data.seconds).toFixed(0)} a second: ${wrong ? `${wrong} wrong` : 'all equal so far'}`, wrong ? 'bad' : '');
+                const left = Math.ceil((data.seconds / data.cases) * (cases - data.cases));
+                say(`${data.cases} of ${cases} cases, about ${left > 90 ? `${Math.ceil(left / 60)} minutes` : `${left} s`} left: ${wrong ? `${wrong} wrong` : 'all equal so far'}`, wrong ? 'bad' : '');
             }
         }
         if (data.done) {
             certificate = data.done;
-            $('save').disabled = false;
+            $('save').disabled = $('share').disabled = false;
             const { cases: done, cut_off: cut, seconds } = certificate;
             const what = `${done} cases of seed ${seed} in ${seconds.toFixed(1)} s`;
             if (data.givenUp?.code === 'DeviceLost') end(`The browser lost the GPU at case ${data.givenUp.case}. Start opens it again.`, 'bad');
             else if (wrong) end(`${what}: ${wrong} are wrong.`, 'bad');
             else if (!done) end('Stopped before the first case: nothing was compared.');
-            else end(`${what}${cut ? ', then stopped' : ''}: all equal, bit for bit.`, 'good');
+            else if (cut) end(`${what}, then stopped: all equal so far.`);
+            else end(`${what}: all equal, bit for bit.`, 'good');
         }
     };
     worker.postMessage({ seed, cases });
@@ -144,10 +146,28 @@ $('save').onclick = () => {
     URL.revokeObjectURL(link.href);
 };
 
+/** A link to the same cases, which says what they gave here. */
+function link() {
+    const { seed, cases, devices } = certificate;
+    const wrong = devices[0].mismatches + (devices[0].failures ?? 0);
+    const here = { seed, cases, adapter: devices[0].name, verdict: wrong ? `${wrong} wrong` : 'all equal' };
+    return `${location.origin}${location.pathname}?${new URLSearchParams(here)}`;
+}
+
+$('share').onclick = async () => {
+    await navigator.clipboard.writeText(link());
+    $('share').textContent = 'Copied';
+    setTimeout(() => ($('share').textContent = 'Copy a link'), 2000);
+};
+
 drawGrid();
 showFacts({ name: navigator.gpu ? 'not opened yet' : 'no WebGPU', kind: '-', limits: { maxBindingSize: 0, maxBufferSize: 0, workgroupSize: 0 } });
 // For tests: the state of the page, and a way to lose the device.
-window.wgmaxVerify = { certificate: () => certificate, destroy: () => worker.postMessage({ destroy: true }) };
+window.wgmaxVerify = { certificate: () => certificate, link, destroy: () => worker.postMessage({ destroy: true }) };
 const query = new URLSearchParams(location.search);
 for (const key of ['seed', 'cases']) if (query.has(key)) $(key).value = query.get(key);
+if (query.has('verdict')) {
+    $('shared').hidden = false;
+    $('shared').textContent = `${query.get('cases')} cases of seed ${query.get('seed')} on ${query.get('adapter')}: ${query.get('verdict')}. Start runs the same ones here.`;
+}
 if (query.has('start')) $('start').click();

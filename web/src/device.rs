@@ -73,8 +73,11 @@ impl Device {
     /// The `GPUDevice`; `undefined` for the CPU.
     #[wasm_bindgen(getter)]
     pub fn gpu(&self) -> JsValue {
-        let device = self.inner.wgpu().and_then(|(device, _)| device.as_webgpu());
-        device.map_or(JsValue::UNDEFINED, |device| AsRef::<JsValue>::as_ref(device).clone())
+        #[cfg(feature = "gpu")]
+        if let Some(device) = self.inner.wgpu().and_then(|(device, _)| device.as_webgpu()) {
+            return AsRef::<JsValue>::as_ref(device).clone();
+        }
+        JsValue::UNDEFINED
     }
 
     /// The same device, which is freed independently.

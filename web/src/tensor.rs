@@ -80,6 +80,10 @@ impl Tensor {
             let (mut read, none) = (Ok(()), JsValue::NULL);
             match tensor.host_memory() {
                 Some(memory) => read = reader.read(&none, memory, tensor.view().offset() as f64),
+                // A tensor of the CPU has memory.
+                #[cfg(not(feature = "gpu"))]
+                None => {}
+                #[cfg(feature = "gpu")]
                 None => {
                     let mapped = |memory: &wgpu::BufferView, view: &View| {
                         let memory = memory.as_uint8array();
@@ -183,9 +187,13 @@ fn in_range(axis: i64, rank: usize) -> Result<usize, Error> {
 }
 
 /// The `GPUBuffer` of a buffer.
+#[cfg_attr(not(feature = "gpu"), expect(unused_variables, reason = "there is none"))]
 pub fn gpu_buffer(buffer: &wgpu::Buffer) -> JsValue {
-    let buffer = buffer.as_webgpu();
-    buffer.map_or(JsValue::UNDEFINED, |buffer| AsRef::<JsValue>::as_ref(buffer).clone())
+    #[cfg(feature = "gpu")]
+    if let Some(buffer) = buffer.as_webgpu() {
+        return AsRef::<JsValue>::as_ref(buffer).clone();
+    }
+    JsValue::UNDEFINED
 }
 
 /// The tensors of a run, inputs or results.

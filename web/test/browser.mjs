@@ -40,7 +40,7 @@ const folders = await caseFolders(cases);
 await browse(WEBGPU, async (page) => {
     const check = errorsOf(page);
     await page.goto(`${at}/test/blank.html`);
-    for (const [file, seconds] of [['api', 120], ['random', 300], ['picture', 60]]) {
+    for (const [file, seconds] of [['api', 120], ['random', 300], ['picture', 60], ['worker', 60]]) {
         const names = await page.evaluate(async (file) => Object.keys((await import(`/test/${file}.mjs`)).tests), file);
         for (const name of names) {
             await step(name, seconds, () => page.evaluate(async (file, name) => {
@@ -98,7 +98,10 @@ await browse(WEBGPU, async (page) => {
         await page.goto(`${at}/verify.html?seed=20&cases=100000&start`);
         await says(page, 'verdict', /cases, /, 60);
         await page.click('#stop');
-        return says(page, 'verdict', /stopped/, 60);
+        const text = await says(page, 'verdict', /stopped/, 60);
+        const [good, kind] = await page.evaluate(() => [window.wgmaxVerify.certificate().good, document.getElementById('verdict').className.trim()]);
+        if (good !== null || kind !== 'verdict') throw new Error(`good: ${good}, ${kind}`);
+        return text;
     });
     await step('a destroyed device', 180, async () => {
         await page.goto(`${at}/verify.html?seed=20&cases=100000&start`);
@@ -202,8 +205,54 @@ await browse(WEBGPU, async (page) => {
         await picture(page, 'speed');
         return text;
     });
-    await page.goto(`${at}/`);
-    await picture(page, 'index');
+});
+
+await browse(WEBGPU, async (page) => {
+    const check = errorsOf(page);
+    await step('a check of five seconds', 120, async () => {
+        await page.goto(`${at}/`);
+        await page.click('#start');
+        const text = await says(page, 'verdict', /bit for bit|wrong|lost|no GPU/, 60);
+        await picture(page, 'index');
+        check();
+        if (!/all equal/.test(text)) throw new Error(text);
+        return text;
+    });
+    // Sizes, colours, names and keys, by axe-core; and nothing is wider than its screen.
+    await step('the pages are accessible', 180, async () => {
+        const axe = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
+        const found = [];
+        for (const name of ['index', 'verify', 'try', 'speed']) {
+            for (const [width, height] of [[360, 740], [768, 1024], [1600, 1000]]) {
+                for (const scheme of ['light', 'dark']) {
+                    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+                    await page.setViewport({ width, height });
+                    await page.goto(`${at}/${name}.html`);
+                    await page.addScriptTag({ path: axe });
+                    const [violations, wide] = await page.evaluate(async () => [
+                        (await window.axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`),
+                        document.documentElement.scrollWidth - innerWidth,
+                    ]);
+                    if (wide > 0) violations.push(`${wide} pixels too wide`);
+                    found.push(...violations.map((each) => `${name} at ${width}, ${scheme}: ${each}`));
+                }
+            }
+        }
+        if (found.length) throw new Error(found.join('\n'));
+    });
+    await step('settings are in the URL', 120, async () => {
+        await page.goto(`${at}/try.html?width=3&extremum=minPool&stride=2`);
+        await says(page, 'verdict', /Windows of 3 x 9.*the same, bit for bit/, 60);
+        await page.focus('#dilation');
+        await page.keyboard.press('ArrowRight');
+        const seen = await page.evaluate(() => location.search);
+        if (seen !== '?width=3&extremum=minPool&stride=2&height=9&dilation=2') throw new Error(seen);
+        await page.goto(`${at}/verify.html?seed=7&cases=3&adapter=A&verdict=all+equal&start`);
+        await says(page, 'verdict', /3 cases of seed 7.*bit for bit/, 60);
+        const [shared, link] = await page.evaluate(() => [document.getElementById('shared').textContent, window.wgmaxVerify.link()]);
+        if (!shared.includes('on A: all equal') || !/seed=7&cases=3&adapter=.+&verdict=all\+equal$/.test(link)) throw new Error(`${shared} ${link}`);
+        check();
+    });
 });
 
 // No WebGPU, and one that has no adapter: a sentence, and the CPU.
@@ -215,7 +264,7 @@ for (const [name, flags, script] of [
         await page.evaluateOnNewDocument(script);
         await step(name, 180, async () => {
             await page.goto(`${at}/verify.html?start`);
-            const text = await says(page, 'verdict', /no WebGPU|no GPU adapter/, 60);
+            const text = await says(page, 'verdict', /gives pages no GPU/, 60);
             await page.goto(`${at}/test/blank.html`);
             const found = await page.evaluate(async () => {
                 const wgmax = await import('/pkg/wgmax.js');

@@ -1,6 +1,7 @@
 // What the types allow and what they don't: compiled, not run.
 import * as wgmax from '../pkg/wgmax.js';
 import { Verification } from '../pkg/verify.js';
+import { openWorker } from '../pkg/worker.js';
 
 const device: wgmax.Device = await wgmax.open('auto', { powerPreference: 'low-power' });
 const x = await device.tensor('f32', [1, 64, 224, 224], new Float32Array(64 * 224 * 224));
@@ -25,13 +26,21 @@ await device.node({ dialect: 'onnx', operator: 'ReduceMax', version: 20 }, [x, a
 await device.prepare('argMin', { axes: [1], type: 'i32' }, [x], [at]);
 await device.prepare('maxPool', { kernel: [3, 3] }, [x], [values]);
 await wgmax.open('gpu', { wasm: 'https://example.org/wgmax/' });
-await wgmax.open('cpu', { wasm: { full: new Uint8Array(8) } });
+await wgmax.open('cpu', { wasm: { cpu: new Uint8Array(8) } });
+const worker = await openWorker('cpu', { wasm: '/wgmax/' });
+const inMemory: wgmax.HostTensor = { type: 'f32', shape: [2], data: [1, 2] };
+const { values: most } = await worker.run('reduceMax', [inMemory], { axes: [0] }, { transfer: true });
+const shape: number[] = (await worker.run('scatterMinBackward', [inMemory, inMemory, inMemory, inMemory])).updates.shape;
+// @ts-expect-error a pooling has a kernel
+await worker.run('maxPool', [inMemory], { indices: true });
+// @ts-expect-error a function of the device, but no operator
+await worker.run('tensor', [inMemory]);
 // @ts-expect-error an attribute that a prepared operator has not
 await device.prepare('maxPool', { kernel: [3], stride: [2] }, [x], [values]);
 // @ts-expect-error a pooling has a kernel
 await device.prepare('maxPool', {}, [x], [values]);
 // @ts-expect-error no WebAssembly
-await wgmax.open('cpu', { wasm: { cpu: 'full.wasm' } });
+await wgmax.open('cpu', { wasm: { full: 'cpu.wasm' } });
 // @ts-expect-error an attribute that there is not
 await device.maxPool(x, { kernel: [3], stride: [2] });
 // @ts-expect-error ids are in range, or dropped
@@ -41,4 +50,4 @@ await device.tensor('f99', [1], [1]);
 // @ts-expect-error no name of a device
 await wgmax.open('vulkan');
 
-export { at, buffer, bytes, codes, counts, floats, freed, least, lost, nested, outcome, positions, where };
+export { at, buffer, bytes, codes, counts, floats, freed, least, lost, most, nested, outcome, positions, shape, where };

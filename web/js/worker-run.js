@@ -1,0 +1,58 @@
+// What runs in the worker of `worker.js`.
+
+import { Tensor, WgmaxError, open } from './wgmax.js';
+
+/** The device, or its error. */
+let device;
+
+/** The operators whose arguments are not tensors and then attributes. */
+const OTHERS = {
+    node: (device, [first, ...others], node) => device.node(node, [first, ...others]),
+    maxUnpool: (device, [values, indices], { shape, ...attributes } = {}) => device.maxUnpool(values, indices, shape, attributes),
+};
+const NAMES = ['Max', 'Min'].flatMap((name) => [
+    ...['reduce', 'segment', 'scatter'].flatMap((kind) => [`${kind}${name}`, `${kind}${name}Backward`]),
+    `${name.toLowerCase()}Pool`, `${name.toLowerCase()}PoolBackward`, `arg${name}`,
+]);
+
+async function run(operator, inputs, attributes) {
+    const names = [...NAMES, ...Object.keys(OTHERS)];
+    if (!names.includes(operator)) throw new WgmaxError('UnknownOperator', `${JSON.stringify(operator)} is not an operator; there are ${names.join(', ')}`);
+    const made = [];
+    const keep = (tensor) => (made.push(tensor), tensor);
+    try {
+        const given = await Promise.all(inputs.map(async (input, at) => {
+            // Ids in an array are counted and checked; a node's other inputs may hold attributes.
+            const isTensor = input && !ArrayBuffer.isView(input) && !Array.isArray(input) && !(operator === 'node' && at > 0);
+            return isTensor ? keep(await device.tensor(input.type, input.shape, input.data)) : input;
+        }));
+        const found = OTHERS[operator] ? await OTHERS[operator](device, given, attributes) : await device[operator](...given, attributes);
+        const results = found instanceof Tensor ? { values: found } : Array.isArray(found) ? { outputs: found } : found;
+        const read = async (tensor) => {
+            if (Array.isArray(tensor)) return Promise.all(tensor.map(read));
+            if (!tensor) return tensor;
+            const { type, shape } = keep(tensor);
+            return { type, shape, data: await tensor.data() };
+        };
+        const entries = Object.entries(results).map(async ([name, tensor]) => [name, await read(tensor)]);
+        return Object.fromEntries(await Promise.all(entries));
+    } finally {
+        made.forEach((tensor) => tensor.destroy());
+    }
+}
+
+/** The memory of results, which the page gets without a copy. */
+function buffers(results) {
+    const all = Object.values(results ?? {}).flat().filter((tensor) => tensor).map(({ data }) => data.buffer);
+    return [...new Set(all)].filter((buffer) => buffer instanceof ArrayBuffer);
+}
+
+self.onmessage = async ({ data: { number, open: opened, operator, inputs, attributes } }) => {
+    try {
+        if (opened) device = await open(...opened);
+        const result = opened ? undefined : await run(operator, inputs, attributes);
+        self.postMessage({ number, result }, buffers(result));
+    } catch (error) {
+        self.postMessage({ number, error: { code: error.code, message: error.message } });
+    }
+};

@@ -1,0 +1,79 @@
+// A device in a worker: the CPU computes there, and the page stays responsive.
+
+import { WgmaxError } from './error.js';
+
+/**
+ * Opens a device in a worker. Elements are copied there and back. `worker` is the page's own worker of
+ * `worker-run.js`, for bundlers that do not find it.
+ */
+export async function openWorker(name = 'cpu', { worker, ...options } = {}) {
+    const made = worker ?? new Worker(new URL('./worker-run.js', import.meta.url), { type: 'module' });
+    const device = new WorkerDevice(made);
+    try {
+        await device.ask({ open: [name, options] });
+        return device;
+    } catch (error) {
+        device.free();
+        throw error;
+    }
+}
+
+/** A device in a worker. */
+export class WorkerDevice {
+    #worker;
+    #waiting = new Map();
+    #asked = 0;
+
+    /** @private Made by `openWorker`. */
+    constructor(worker) {
+        this.#worker = worker;
+        worker.onmessage = ({ data: { number, result, error } }) => {
+            const [resolve, reject] = this.#waiting.get(number) ?? [];
+            this.#waiting.delete(number);
+            if (error) reject?.(error.code ? new WgmaxError(error.code, error.message) : new Error(error.message));
+            else resolve?.(result);
+        };
+        // The worker's script, or what it imports, is not there.
+        worker.onerror = (event) => {
+            event.preventDefault?.();
+            this.#end(new WgmaxError('NoWorker', `the worker failed: ${event.message ?? 'its script could not be loaded'}`));
+        };
+    }
+
+    /**
+     * Runs an operator on tensors in memory, and returns its results as such. `transfer` moves the elements of the
+     * inputs instead of copying them: then the page's arrays are empty.
+     */
+    async run(operator, inputs, attributes, { transfer = false } = {}) {
+        const buffers = transfer ? inputs.map((input) => (input?.data ?? input)?.buffer).filter((buffer) => buffer instanceof ArrayBuffer) : [];
+        return this.ask({ operator, inputs, attributes }, [...new Set(buffers)]);
+    }
+
+    /** @private The answer to a message. */
+    ask(message, buffers = []) {
+        if (this.isFreed) return Promise.reject(new WgmaxError('Freed', 'this WorkerDevice was freed'));
+        const number = this.#asked++;
+        return new Promise((resolve, reject) => {
+            this.#worker.postMessage({ number, ...message }, buffers);
+            this.#waiting.set(number, [resolve, reject]);
+        });
+    }
+
+    get isFreed() {
+        return this.#worker === undefined;
+    }
+
+    /** Ends the worker. What runs there ends too, and is the error `'Freed'`. */
+    free() {
+        this.#end(new WgmaxError('Freed', 'this WorkerDevice was freed'));
+    }
+
+    #end(error) {
+        this.#worker?.terminate();
+        this.#worker = undefined;
+        this.#waiting.forEach(([, reject]) => reject(error));
+        this.#waiting.clear();
+    }
+}
+
+if (Symbol.dispose) WorkerDevice.prototype[Symbol.dispose] = WorkerDevice.prototype.free;

@@ -1,0 +1,2 @@
+// The worker imports its WebAssembly when it needs it.
+export default { worker: { format: 'es' } };
