@@ -474,9 +474,27 @@ impl<F: Fn(usize, u32) -> bool> Sum<F> {
         sums: &mut Vec<G::Sum>,
         out: &mut [G::Bits],
     ) {
-        let &Self { first, skipped, ref is_none } = self;
+        if size_of::<G::Bits>() == size_of::<G::Sum>() {
+            // Sums are elements: they need no memory of their own.
+            out.fill(Zeroable::zeroed());
+            return self.add::<G>(indices, gradient, cast_slice_mut(out));
+        }
         sums.clear();
         sums.resize(out.len(), Zeroable::zeroed());
+        self.add::<G>(indices, gradient, sums);
+        for (out, &sum) in out.iter_mut().zip(sums.iter()) {
+            *out = G::narrow(sum);
+        }
+    }
+
+    #[inline(always)]
+    fn add<G: Gradient>(
+        &self,
+        indices: impl Iterator<Item = u32>,
+        gradient: &[G::Bits],
+        sums: &mut [G::Sum],
+    ) {
+        let &Self { first, skipped, ref is_none } = self;
         for (i, (index, &gradient)) in indices.zip(gradient).enumerate() {
             let number = index.wrapping_sub(first);
             if is_none(i, number) {
@@ -485,9 +503,6 @@ impl<F: Fn(usize, u32) -> bool> Sum<F> {
             if let Some(sum) = sums.get_mut(number.wrapping_sub(skipped) as usize) {
                 *sum = G::add(*sum, G::widen(gradient));
             }
-        }
-        for (out, &sum) in out.iter_mut().zip(sums.iter()) {
-            *out = G::narrow(sum);
         }
     }
 }
