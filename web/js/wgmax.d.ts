@@ -198,7 +198,7 @@ export interface SegmentMax {
 
 export interface ScatterMax {
     /** The axis along which each index is a place: indices and updates have one shape. 0 by default. */
-    axis?: number;
+    axis?: number | bigint;
     /**
      * Whether the last axis of the indices has vectors instead: the places along the first axes of the data.
      * Updates have the shape of the indices without that axis, and then that of the rest of the data.
@@ -217,8 +217,8 @@ export interface ScatterMax {
      */
     indices?: Indices<{ type?: 'i32' | 'i64' }>;
     /**
-     * Whether to return two `u32`: 1 if an index names no element, and how many do not. Then indices are not
-     * checked, and nothing waits for them.
+     * Whether to return two `u32`: 1 if an index names no element, and how many indices, or with `vectors` how many
+     * vectors, name none. Then indices are not checked, and nothing waits for them.
      */
     status?: boolean;
 }

@@ -339,7 +339,7 @@ export class Device extends Held {
         const status = asks || others.status ? more.pop() : undefined;
         try {
             const wrong = asks && (await status.data())[1];
-            if (wrong) throw new WgmaxError('IndexOutOfRange', `${wrong} of the indices name no element of the data; outOfRange: 'drop' leaves their updates out`);
+            if (wrong) throw new WgmaxError('IndexOutOfRange', `${wrong} of the ${others.vectors ? 'vectors' : 'indices'} name no element of the data; outOfRange: 'drop' leaves their updates out`);
         } catch (error) {
             [values, ...more].forEach((result) => result.destroy());
             throw error;

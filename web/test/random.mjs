@@ -281,7 +281,12 @@ function scattered(random, model, type) {
         return { value: found.value, i: some[found.i].i };
     });
     const width = ['i32', 'i64', 'i8'][random(3)];
-    const run = async (device, x) => device.scatterMax(x, await device.tensor(width, indices, width === 'i64' ? given.map(BigInt) : given), await device.tensor(type, shape, updates), attributes);
+    const run = async (device, x) => {
+        const made = [await device.tensor(width, indices, width === 'i64' ? given.map(BigInt) : given), await device.tensor(type, shape, updates)];
+        const found = await device.scatterMax(x, ...made, attributes);
+        made.forEach((tensor) => tensor.destroy());
+        return found;
+    };
     return { run, attributes: { ...attributes, given, updates: text(updates) }, shape: data, results };
 }
 

@@ -77,6 +77,12 @@ tests['elements are copied, or moved'] = async () => {
     const worker = await openWorker('cpu');
     const x = host('i16', [3], new Int16Array([1, 3, 2]));
     equal((await worker.run('reduceMax', [x])).values.data, [3]);
+    // A part of a larger array, and memory that a page shares.
+    const part = new Int16Array([9, 1, 3, 9]).subarray(1, 3);
+    equal((await worker.run('reduceMax', [host('i16', [2], part)])).values.data, [3]);
+    const shared = new Uint8Array(new SharedArrayBuffer(2));
+    shared.set([4, 7]);
+    equal((await worker.run('reduceMax', [host('u8', [2], shared)], {}, { transfer: true })).values.data, [7]);
     const [a, ids] = [host('u8', [4], new Uint8Array([1, 3, 2, 9])), new Int32Array([0, 1, 1, 1])];
     equal((await worker.run('segmentMax', [a, ids], {}, { transfer: true })).values.data, [1, 9]);
     equal([x.data.length, a.data.length, ids.length], [3, 0, 0]);
