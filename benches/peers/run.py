@@ -97,15 +97,20 @@ def beside(command, makes, item, data, seconds, answer):
     twice as fast a minute later, so a peer's time is compared with the two around it."""
     ours, count = wgmax(command, item, "cpu", seconds, answer)
     copies = [data] + [[array.copy() for array in data] for _ in range(count - 1)]
-    best, found = ours, []
+    best, is_right, found = ours, ours.right, []
     for who, make in makes.items():
         figure = cpu_peer(who, make, item, copies, seconds, answer)
         gc.collect()
         found.append(figure)
         if figure.min and ours.min:
-            before, (ours, _) = ours, wgmax(command, item, "cpu", seconds, answer)
-            figure.ratio = min(before.min, ours.min) / figure.min
-            best = min(best, ours, key=lambda each: each.min)
+            again, _ = wgmax(command, item, "cpu", seconds, answer)
+            is_right &= again.right
+            if not again.min:
+                continue
+            figure.ratio = min(ours.min, again.min) / figure.min
+            best = min(best, again, key=lambda each: each.min)
+            ours = again
+    best.right = is_right
     return best, found
 
 
@@ -130,12 +135,12 @@ def gpu_peer(who, program, item, data, copies, seconds, answer):
 
 
 def line(item, device, ours, peers):
-    """A line of the table: wgmax beside the fastest peer that answers right."""
+    """A line of the table: wgmax beside the peer that answers right and for which the ratio is largest."""
     rate = lambda figure: f"{items.size(item) / figure.min * 1e-9:.2f}"
     right = [peer for peer in peers if peer.min and peer.right]
     for peer in right:
         peer.ratio = peer.ratio or (ours.min / peer.min if ours.min else 0)
-    best = max(right, key=lambda peer: peer.ratio, default=None)
+    best = max(right, key=lambda peer: (peer.ratio, -peer.min), default=None)
     wrong = ", ".join(peer.who.split()[0] for peer in peers if peer.min and not peer.right)
     return [
         item["name"], device,

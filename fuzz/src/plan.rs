@@ -114,8 +114,8 @@ fn attempt(from: &mut Unstructured) -> Result<()> {
     gradients(from, &scatter, inputs, indices.shape(), &limits, &tuning)
 }
 
-/// Runs the gradient of an operator, from its inputs and from the positions that it returns. `shape` is what
-/// the latter needs.
+/// Runs the gradient of an operator, from its inputs and from the positions that it returns. The latter needs a
+/// `shape`: that of the data or, for a scatter, of the indices.
 fn gradients(
     from: &mut Unstructured,
     operator: &Operator,

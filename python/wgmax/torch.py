@@ -17,7 +17,7 @@ Values, indices and gradients are PyTorch's, with these differences:
   negative ones.
 - `scatter_reduce` without `include_self` shares a gradient among the elements of `src` alone; PyTorch also
   counts an element of `input` that equals the result.
-- All NaNs are equal in the gradients of `segment_reduce` and `scatter_reduce`; PyTorch's are NaN there.
+- All NaNs are equal in the gradient of `scatter_reduce`; PyTorch's is NaN there.
 - All functions take integers and bool, also unsigned integers of 16 to 64 bits.
 
 Examples
@@ -579,6 +579,10 @@ def scatter_reduce(
     """
     if reduce not in ("amax", "amin"):
         raise _wgmax.ArgumentError(f"reduce must be 'amax' or 'amin', but is {reduce!r}")
+    if index.is_floating_point() or index.is_complex() or index.dtype == torch.bool:
+        raise _wgmax.ArgumentError(f"index must have integers, but is {index.dtype}")
+    if not index.numel():
+        return input.clone()
     x, index, src = (torch.atleast_1d(each) for each in (input, index.long(), src))
     if not x.ndim == index.ndim == src.ndim or any(a > b for a, b in zip(index.shape, src.shape)):
         raise _wgmax.ArgumentError(

@@ -23,8 +23,11 @@ const PROVEN: &str = "This page shows that devices agree on the cases below, wit
 
 /// The page.
 pub fn page(report: &Report) -> String {
-    let good = report.is_good();
-    let title = if good { "wgmax verify: all equal" } else { "wgmax verify: differences" };
+    let title = match report.verdict() {
+        Some(true) => "wgmax verify: all equal",
+        Some(false) => "wgmax verify: differences",
+        None => "wgmax verify: stopped",
+    };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -40,7 +43,7 @@ pub fn page(report: &Report) -> String {
                     "ReduceMax, MaxPool and SegmentMax on this machine’s devices, "
                     "compared bit for bit on random cases."
                 }
-                p.verdict.bad[!good] { (report.summary()) }
+                p.verdict.bad[report.verdict() == Some(false)] { (report.summary()) }
                 p.soft { (PROVEN) }
                 dl {
                     dt { "Command" } dd { code { (report.command) } }

@@ -39,17 +39,16 @@ impl Report {
         self.subjects.iter().zip(&self.sweep.scores)
     }
 
-    /// Whether nothing differs, fails, or grows too much.
+    /// Whether all cases ran, and nothing differs, fails, or grows too much.
     pub fn is_good(&self) -> bool {
-        let scores = self.sweep.scores.iter().all(Score::is_good);
-        let all = !self.sweep.is_cut_off && self.sweep.cases > 0;
-        all && scores && self.refused.is_empty() && self.is_flat()
+        self.verdict() == Some(true)
     }
 
     /// The same, or nothing of a run that was cut off before anything was wrong.
     pub fn verdict(&self) -> Option<bool> {
-        let is_clean = self.sweep.scores.iter().all(Score::is_good) && self.refused.is_empty();
-        (!self.sweep.is_cut_off || !is_clean).then(|| self.is_good())
+        let scores = self.sweep.scores.iter().all(Score::is_good);
+        let is_clean = scores && self.refused.is_empty() && self.is_flat();
+        (!(is_clean && self.sweep.is_cut_off)).then(|| is_clean && self.sweep.cases > 0)
     }
 
     /// Whether adapters were searched for and none was found.

@@ -15,13 +15,21 @@ const NAMES = ['Max', 'Min'].flatMap((name) => [
     `${name.toLowerCase()}Pool`, `${name.toLowerCase()}PoolBackward`, `arg${name}`,
 ]);
 
+/** The values of some promises, once all of them are settled. */
+async function all(promises) {
+    const settled = await Promise.allSettled(promises);
+    const failed = settled.find(({ status }) => status === 'rejected');
+    if (failed) throw failed.reason;
+    return settled.map(({ value }) => value);
+}
+
 async function run(operator, inputs, attributes) {
     const names = [...NAMES, ...Object.keys(OTHERS)];
     if (!names.includes(operator)) throw new WgmaxError('UnknownOperator', `${JSON.stringify(operator)} is not an operator; there are ${names.join(', ')}`);
     const made = [];
     const keep = (tensor) => (made.push(tensor), tensor);
     try {
-        const given = await Promise.all(inputs.map(async (input, at) => {
+        const given = await all(inputs.map(async (input, at) => {
             // Ids in an array are counted and checked; a node's other inputs may hold attributes.
             const isTensor = input && !ArrayBuffer.isView(input) && !Array.isArray(input) && !(operator === 'node' && at > 0);
             return isTensor ? keep(await device.tensor(input.type, input.shape, input.data)) : input;
@@ -29,13 +37,13 @@ async function run(operator, inputs, attributes) {
         const found = OTHERS[operator] ? await OTHERS[operator](device, given, attributes) : await device[operator](...given, attributes);
         const results = found instanceof Tensor ? { values: found } : Array.isArray(found) ? { outputs: found } : found;
         const read = async (tensor) => {
-            if (Array.isArray(tensor)) return Promise.all(tensor.map(read));
+            if (Array.isArray(tensor)) return all(tensor.map(read));
             if (!tensor) return tensor;
             const { type, shape } = keep(tensor);
             return { type, shape, data: await tensor.data() };
         };
         const entries = Object.entries(results).map(async ([name, tensor]) => [name, await read(tensor)]);
-        return Object.fromEntries(await Promise.all(entries));
+        return Object.fromEntries(await all(entries));
     } finally {
         made.forEach((tensor) => tensor.destroy());
     }
@@ -46,6 +54,8 @@ function buffers(results) {
     const all = Object.values(results ?? {}).flat().filter((tensor) => tensor).map(({ data }) => data.buffer);
     return [...new Set(all)].filter((buffer) => buffer instanceof ArrayBuffer);
 }
+
+self.onmessageerror = () => self.postMessage({ error: { code: 'OutOfMemory', message: 'the worker could not read a message' } });
 
 self.onmessage = async ({ data: { number, open: opened, operator, inputs, attributes } }) => {
     try {

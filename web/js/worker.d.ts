@@ -17,14 +17,17 @@ export interface WorkerResults {
 type Input = HostTensor;
 type Ids = HostTensor | ArrayBufferView | readonly number[];
 
-/** What `openWorker` takes: `wasm` as URLs, bytes or modules, and nothing that is the page's own. */
-export interface WorkerOptions extends Pick<OpenOptions, 'powerPreference' | 'wasm'> {
+/** What `openWorker` takes. */
+export interface WorkerOptions extends Pick<OpenOptions, 'powerPreference'> {
+    /** As of `open`, but no response. */
+    wasm?: string | URL | Partial<Record<'gpu' | 'cpu', string | URL | BufferSource | WebAssembly.Module>>;
     /** A worker of `wgmax/worker-run`, for bundlers that do not find that file. */
     worker?: Worker;
 }
 
 /**
- * Opens a device in a worker, by default the CPU. A page that computes there stays responsive.
+ * Opens a device in a worker, by default the CPU. A page that computes there stays responsive. Only browsers have such
+ * workers.
  * @throws WgmaxError `NoWorker`, and as `open`
  */
 export function openWorker(name?: 'auto' | 'gpu' | 'cpu', options?: WorkerOptions): Promise<WorkerDevice>;

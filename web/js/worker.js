@@ -6,11 +6,10 @@ import { WgmaxError } from './error.js';
  * Opens a device in a worker. Elements are copied there and back. `worker` is the page's own worker of
  * `worker-run.js`, for bundlers that do not find it.
  */
-export async function openWorker(name = 'cpu', { worker, ...options } = {}) {
-    const made = worker ?? new Worker(new URL('./worker-run.js', import.meta.url), { type: 'module' });
-    const device = new WorkerDevice(made);
+export async function openWorker(name = 'cpu', { worker, wasm, ...options } = {}) {
+    const device = new WorkerDevice(worker ?? start());
     try {
-        await device.ask({ open: [name, options] });
+        await device.ask({ open: [name, { ...options, wasm: places(wasm) }] });
         return device;
     } catch (error) {
         device.free();
@@ -18,16 +17,33 @@ export async function openWorker(name = 'cpu', { worker, ...options } = {}) {
     }
 }
 
+function start() {
+    try {
+        return new Worker(new URL('./worker-run.js', import.meta.url), { type: 'module' });
+    } catch (error) {
+        throw new WgmaxError('NoWorker', `there is no worker (openWorker(..., { worker }) takes one): ${error.message}`, { cause: error });
+    }
+}
+
+/** Where a WebAssembly is, as a worker can receive it: URLs are the page's, not relative to the worker's script. */
+function places(wasm) {
+    if (typeof wasm === 'string' || wasm instanceof URL) return new URL(wasm, globalThis.location?.href).href;
+    return wasm && Object.fromEntries(Object.entries(wasm).map(([name, at]) => [name, at instanceof URL ? at.href : typeof at === 'string' ? places(at) : at]));
+}
+
 /** A device in a worker. */
 export class WorkerDevice {
     #worker;
     #waiting = new Map();
     #asked = 0;
+    #ended;
 
     /** @private Made by `openWorker`. */
     constructor(worker) {
         this.#worker = worker;
         worker.onmessage = ({ data: { number, result, error } }) => {
+            // The worker could not read a message, and does not know which.
+            if (number === undefined) return this.#end(new WgmaxError(error.code, error.message));
             const [resolve, reject] = this.#waiting.get(number) ?? [];
             this.#waiting.delete(number);
             if (error) reject?.(error.code ? new WgmaxError(error.code, error.message) : new Error(error.message));
@@ -38,6 +54,7 @@ export class WorkerDevice {
             event.preventDefault?.();
             this.#end(new WgmaxError('NoWorker', `the worker failed: ${event.message ?? 'its script could not be loaded'}`));
         };
+        worker.onmessageerror = () => this.#end(new WgmaxError('OutOfMemory', 'the page could not read an answer of the worker'));
     }
 
     /**
@@ -51,7 +68,7 @@ export class WorkerDevice {
 
     /** @private The answer to a message. */
     ask(message, buffers = []) {
-        if (this.isFreed) return Promise.reject(new WgmaxError('Freed', 'this WorkerDevice was freed'));
+        if (this.#ended) return Promise.reject(this.#ended);
         const number = this.#asked++;
         return new Promise((resolve, reject) => {
             this.#worker.postMessage({ number, ...message }, buffers);
@@ -69,6 +86,7 @@ export class WorkerDevice {
     }
 
     #end(error) {
+        this.#ended ??= error;
         this.#worker?.terminate();
         this.#worker = undefined;
         this.#waiting.forEach(([, reject]) => reject(error));

@@ -7,7 +7,7 @@ $('start').onclick = () => {
     $('start').disabled = true;
     say('Opening the GPU …');
     const worker = new Worker('verify-worker.js', { type: 'module' });
-    let wrong = 0;
+    let [wrong, shown] = [0, 0];
     const end = (text, kind) => {
         worker.terminate();
         say(text, kind);
@@ -18,7 +18,11 @@ $('start').onclick = () => {
         if (data.error) return end(data.error.code === 'NoAdapter' ? withoutGpu : data.error.message, data.error.code === 'NoAdapter' ? 'warn' : 'bad');
         if (data.outcome) {
             wrong += data.outcome.verdict !== 'same';
-            say(`${data.cases} random cases: ${wrong ? `${wrong} wrong` : 'all equal'} …`, wrong ? 'bad' : '');
+            // No more often than a screen reader can read it.
+            if (data.seconds - shown >= 1) {
+                shown = data.seconds;
+                say(`${data.cases} random cases: ${wrong ? `${wrong} wrong` : 'all equal'} …`, wrong ? 'bad' : '');
+            }
             if (data.seconds >= SECONDS) worker.postMessage({ stop: true });
         }
         if (data.done) {

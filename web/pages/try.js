@@ -116,6 +116,8 @@ async function update() {
             shown.set([255, 0, 0, 255], i);
         }
     }
+    // Without a GPU the CPU's picture takes its place.
+    $('gpu').closest('figure').hidden = !found;
     // The next run shows the picture that arrived meanwhile.
     if (number === pictures) {
         $('source-size').textContent = `${width} x ${height}`;
@@ -170,9 +172,10 @@ for (const id of sliders) {
     const show = () => ($(`${id}-out`).value = $(id).value);
     $(id).addEventListener('input', () => {
         show();
-        remember();
         changed();
     });
+    // Not while it is dragged: browsers limit how often a URL may change.
+    $(id).addEventListener('change', remember);
     if (query.has(id)) $(id).value = query.get(id);
     show();
 }

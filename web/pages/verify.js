@@ -7,6 +7,8 @@ const TYPES = ['f32', 'f64', 'f16', 'bf16', 'i8', 'u8', 'i16', 'u16', 'i32', 'u3
 let worker;
 let cells;
 let certificate;
+/** What the cases of the certificate gave, in words. */
+let found;
 
 function drawGrid(operators = OPERATORS, types = TYPES) {
     cells = new Map();
@@ -115,8 +117,10 @@ function start() {
         }
         if (data.done) {
             certificate = data.done;
-            $('save').disabled = $('share').disabled = false;
             const { cases: done, cut_off: cut, seconds } = certificate;
+            found = data.givenUp ? 'the GPU was lost' : wrong ? `${wrong} wrong` : 'all equal';
+            $('save').disabled = false;
+            $('share').disabled = !done;
             const what = `${done} cases of seed ${seed} in ${seconds.toFixed(1)} s`;
             if (data.givenUp?.code === 'DeviceLost') end(`The browser lost the GPU at case ${data.givenUp.case}. Start opens it again.`, 'bad');
             else if (wrong) end(`${what}: ${wrong} are wrong.`, 'bad');
@@ -149,9 +153,7 @@ $('save').onclick = () => {
 /** A link to the same cases, which says what they gave here. */
 function link() {
     const { seed, cases, devices } = certificate;
-    const wrong = devices[0].mismatches + (devices[0].failures ?? 0);
-    const here = { seed, cases, adapter: devices[0].name, verdict: wrong ? `${wrong} wrong` : 'all equal' };
-    return `${location.origin}${location.pathname}?${new URLSearchParams(here)}`;
+    return `${location.origin}${location.pathname}?${new URLSearchParams({ seed, cases, adapter: devices[0].name, verdict: found })}`;
 }
 
 $('share').onclick = async () => {

@@ -34,6 +34,20 @@ async function picture(page, name) {
     await page.setViewport({ width: 1280, height: 800 });
 }
 
+const axe = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
+
+/** What axe-core finds wrong with a page: sizes, colours, names and keys. Nor may it be wider than its screen. */
+async function violationsOf(page, name, width, scheme) {
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+    await page.addScriptTag({ path: axe });
+    const [violations, wide] = await page.evaluate(async () => [
+        (await window.axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`),
+        document.documentElement.scrollWidth - innerWidth,
+    ]);
+    if (wide > 0) violations.push(`${wide} pixels too wide`);
+    return violations.map((each) => `${name} at ${width}, ${scheme}: ${each}`);
+}
+
 const cases = fileURLToPath(new URL('../../tests/cases/', import.meta.url));
 const folders = await caseFolders(cases);
 
@@ -108,6 +122,8 @@ await browse(WEBGPU, async (page) => {
         await says(page, 'verdict', /cases, /, 60);
         await page.evaluate(() => window.wgmaxVerify.destroy());
         const text = await says(page, 'verdict', /lost the GPU/, 60);
+        const link = await page.evaluate(() => window.wgmaxVerify.link());
+        if (!link.endsWith('&verdict=the+GPU+was+lost')) throw new Error(link);
         // It starts again.
         await page.evaluate(() => (document.getElementById('cases').value = 5));
         await page.click('#start');
@@ -203,6 +219,8 @@ await browse(WEBGPU, async (page) => {
         if (!/Done/.test(text)) throw new Error(text);
         console.log(await page.evaluate(() => window.wgmaxSpeed.markdown()));
         await picture(page, 'speed');
+        const violations = [...await violationsOf(page, 'speed with results', 1280, 'light'), ...await violationsOf(page, 'speed with results', 1280, 'dark')];
+        if (violations.length) throw new Error(violations.join('\n'));
         return text;
     });
 });
@@ -218,24 +236,29 @@ await browse(WEBGPU, async (page) => {
         if (!/all equal/.test(text)) throw new Error(text);
         return text;
     });
-    // Sizes, colours, names and keys, by axe-core; and nothing is wider than its screen.
-    await step('the pages are accessible', 180, async () => {
-        const axe = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
+    // Each page as it is at first, and with its results.
+    await step('the pages are accessible', 240, async () => {
         const found = [];
-        for (const name of ['index', 'verify', 'try', 'speed']) {
-            for (const [width, height] of [[360, 740], [768, 1024], [1600, 1000]]) {
-                for (const scheme of ['light', 'dark']) {
-                    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
-                    await page.setViewport({ width, height });
+        const judge = async (...what) => found.push(...await violationsOf(page, ...what));
+        for (const [width, height] of [[360, 740], [768, 1024], [1600, 1000]]) {
+            for (const scheme of ['light', 'dark']) {
+                await page.setViewport({ width, height });
+                for (const name of ['index', 'verify', 'try', 'speed']) {
                     await page.goto(`${at}/${name}.html`);
-                    await page.addScriptTag({ path: axe });
-                    const [violations, wide] = await page.evaluate(async () => [
-                        (await window.axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`),
-                        document.documentElement.scrollWidth - innerWidth,
-                    ]);
-                    if (wide > 0) violations.push(`${wide} pixels too wide`);
-                    found.push(...violations.map((each) => `${name} at ${width}, ${scheme}: ${each}`));
+                    await judge(name, width, scheme);
                 }
+                await page.goto(`${at}/verify.html?seed=7&cases=2&start`);
+                await says(page, 'verdict', /bit for bit/, 60);
+                await judge('verify with results', width, scheme);
+                // As a wrong case shows.
+                await page.evaluate(() => {
+                    document.querySelector('.cell.some').classList.add('wrong');
+                    document.getElementById('verdict').className = 'verdict bad';
+                });
+                await judge('verify with a wrong case', width, scheme);
+                await page.goto(`${at}/try.html`);
+                await says(page, 'verdict', /bit for bit/, 60);
+                await judge('try with results', width, scheme);
             }
         }
         if (found.length) throw new Error(found.join('\n'));

@@ -5,7 +5,7 @@ import { openWorker } from '../pkg/worker.js';
 export const tests = {};
 
 function equal(found, expected, what = '') {
-    const text = (value) => JSON.stringify(value, (_, v) => (typeof v === 'bigint' ? `${v}n` : Object.is(v, -0) ? '-0' : Number.isNaN(v) ? 'NaN' : ArrayBuffer.isView(v) ? Array.from(v) : v));
+    const text = (value) => JSON.stringify(value, (_, v) => (typeof v === 'bigint' ? `${v}n` : Object.is(v, -0) ? '-0' : Number.isNaN(v) ? 'NaN' : ArrayBuffer.isView(v) ? [v.constructor.name, ...v] : v));
     if (text(found) !== text(expected)) throw new Error(`${what} ${text(found)}, not ${text(expected)}`);
 }
 
@@ -73,18 +73,18 @@ tests['the page goes on while a worker computes'] = async () => {
     worker.free();
 };
 
-tests['elements are copied, or moved'] = async () => {
+tests['a worker copies elements, or moves them'] = async () => {
     const worker = await openWorker('cpu');
     const x = host('i16', [3], new Int16Array([1, 3, 2]));
-    equal((await worker.run('reduceMax', [x])).values.data, [3]);
+    equal((await worker.run('reduceMax', [x])).values.data, new Int16Array([3]));
     // A part of a larger array, and memory that a page shares.
     const part = new Int16Array([9, 1, 3, 9]).subarray(1, 3);
-    equal((await worker.run('reduceMax', [host('i16', [2], part)])).values.data, [3]);
+    equal((await worker.run('reduceMax', [host('i16', [2], part)])).values.data, new Int16Array([3]));
     const shared = new Uint8Array(new SharedArrayBuffer(2));
     shared.set([4, 7]);
-    equal((await worker.run('reduceMax', [host('u8', [2], shared)], {}, { transfer: true })).values.data, [7]);
+    equal((await worker.run('reduceMax', [host('u8', [2], shared)], {}, { transfer: true })).values.data, new Uint8Array([7]));
     const [a, ids] = [host('u8', [4], new Uint8Array([1, 3, 2, 9])), new Int32Array([0, 1, 1, 1])];
-    equal((await worker.run('segmentMax', [a, ids], {}, { transfer: true })).values.data, [1, 9]);
+    equal((await worker.run('segmentMax', [a, ids], {}, { transfer: true })).values.data, new Uint8Array([1, 9]));
     equal([x.data.length, a.data.length, ids.length], [3, 0, 0]);
     worker.free();
 };
@@ -104,6 +104,8 @@ tests['errors of a worker'] = async () => {
     await fails('Freed', later);
     await fails('Freed', worker.run('reduceMax', [X]));
     await fails('NoWorker', openWorker('cpu', { worker: new Worker('/nothing.js', { type: 'module' }) }));
+    // A place is the page's, and may be relative.
+    for (const wasm of ['../pkg/wasm', new URL('/pkg/wasm/', location), { cpu: '../pkg/wasm/cpu_bg.wasm' }]) (await openWorker('cpu', { wasm })).free();
     await fails('NoWebAssembly', openWorker('cpu', { wasm: `${location.origin}/nothing/` }));
     await fails('NoAdapter', openWorker('vulkan'));
 };

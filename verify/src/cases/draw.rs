@@ -54,7 +54,9 @@ pub(super) fn draw(
         let before = joins.replace(initial(t, random));
         // A plan with one more launch may be too long.
         if aim.is_some_and(|aim| !draft.meets(aim, &overrides)) {
-            initial_of(&mut draft.operator).map(|joins| *joins = before);
+            if let Some(joins) = initial_of(&mut draft.operator) {
+                *joins = before;
+            }
         }
     }
     Ok((draft, overrides))

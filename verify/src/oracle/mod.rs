@@ -96,6 +96,7 @@ fn infer(operator: &Operator, inputs: &[&Tensor]) -> Result<Outputs<TensorDesc>>
     match operator {
         // An index that names no element drops its update.
         Operator::ScatterMax(op) => op.infer(&descs),
+        Operator::ScatterMaxBackward(op) => op.infer(&descs),
         operator => operator.checked(inputs)?.infer(&descs),
     }
 }
