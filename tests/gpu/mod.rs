@@ -126,7 +126,7 @@ fn check_case(device: Option<&Device>, case: &Case, what: &str) {
     let limits = case.overrides.limits(&device.info().limits);
     let operator = match &case.operator {
         // A plan drops updates whose indices name no element.
-        scatter @ Operator::ScatterMax(_) => scatter.clone(),
+        scatter @ (Operator::ScatterMax(_) | Operator::ScatterMaxBackward(_)) => scatter.clone(),
         other => other.checked(&inputs).unwrap(),
     };
     match plan_within(&narrowed, &operator, &inputs, &limits) {
