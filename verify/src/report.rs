@@ -48,7 +48,10 @@ impl Report {
     pub fn verdict(&self) -> Option<bool> {
         let scores = self.sweep.scores.iter().all(Score::is_good);
         let is_clean = scores && self.refused.is_empty() && self.is_flat();
-        (!(is_clean && self.sweep.is_cut_off)).then(|| is_clean && self.sweep.cases > 0)
+        match is_clean && self.sweep.is_cut_off {
+            true => None,
+            false => Some(is_clean && self.sweep.cases > 0),
+        }
     }
 
     /// Whether adapters were searched for and none was found.

@@ -53,10 +53,10 @@ pub(super) fn draw(
     {
         let before = joins.replace(initial(t, random));
         // A plan with one more launch may be too long.
-        if aim.is_some_and(|aim| !draft.meets(aim, &overrides)) {
-            if let Some(joins) = initial_of(&mut draft.operator) {
-                *joins = before;
-            }
+        if aim.is_some_and(|aim| !draft.meets(aim, &overrides))
+            && let Some(joins) = initial_of(&mut draft.operator)
+        {
+            *joins = before;
         }
     }
     Ok((draft, overrides))
