@@ -98,7 +98,7 @@ enum BackendInputs<'a> {
 
 impl Device {
     #[cfg_attr(
-        target_family = "wasm",
+        all(target_family = "wasm", feature = "webgpu"),
         expect(clippy::arc_with_non_send_sync, reason = "a browser's device stays on its thread")
     )]
     fn from_gpu(gpu: Gpu) -> Self {
