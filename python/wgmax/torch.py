@@ -15,8 +15,8 @@ Values, indices and gradients are PyTorch's, with these differences:
   each addition.
 - `segment_reduce` shares every gradient evenly among equal elements, as `amax` does; PyTorch does not share
   negative ones.
-- `scatter_reduce` without `include_self` shares a gradient among the elements of `src` alone; PyTorch also
-  counts an element of `input` that equals the result.
+- `scatter_reduce` has gradients also where `src` is larger than `index`. Without `include_self` it shares a
+  gradient among the elements of `src` alone; PyTorch also counts an element of `input` that equals the result.
 - All NaNs are equal in the gradient of `scatter_reduce`; PyTorch's is NaN there.
 - All functions take integers and bool, also unsigned integers of 16 to 64 bits.
 
@@ -543,7 +543,7 @@ def _fake_scatter(
     return x.new_empty(x.shape)
 
 
-_scatter = _operator("scatter", _fake_scatter, _run_scatter)
+_scattered = _operator("scatter", _fake_scatter, _run_scatter)
 
 
 def _save_scatter(ctx: Any, inputs: Any, output: Tensor) -> None:
@@ -557,15 +557,14 @@ def _share_scattered(ctx: Any, gradient: Tensor) -> Any:
     own = found.gather(dim, index)
     of_src = (src == own) | (src.isnan() & own.isnan())
     of_x = (x == found) | (x.isnan() & found.isnan())
-    if not ctx.include_self:
-        of_x = of_x.scatter(dim, index, False)
-    count = of_x.long().scatter_add(dim, index, of_src.long())
-    shared = gradient / count
-    of_src = torch.where(of_src, shared.gather(dim, index), 0)
-    return torch.where(of_x, shared, 0), None, None, of_src, None, None, None
+    counted = of_x if ctx.include_self else of_x.scatter(dim, index, False)
+    shared = gradient / counted.long().scatter_add(dim, index, of_src.long())
+    # By products, as PyTorch: other elements have zeros with the gradient's sign.
+    own = of_x * shared if ctx.include_self else (of_x * shared).scatter(dim, index, 0)
+    return own, None, None, of_src * shared.gather(dim, index), None, None, None
 
 
-_scatter.register_autograd(_share_scattered, setup_context=_save_scatter)
+_scattered.register_autograd(_share_scattered, setup_context=_save_scatter)
 
 
 def scatter_reduce(
@@ -583,7 +582,7 @@ def scatter_reduce(
         raise _wgmax.ArgumentError(f"index must have integers, but is {index.dtype}")
     if not index.numel():
         return input.clone()
-    x, index, src = (torch.atleast_1d(each) for each in (input, index.long(), src))
+    x, index, src = (each if each.ndim else each[None] for each in (input, index.long(), src))
     if not x.ndim == index.ndim == src.ndim or any(a > b for a, b in zip(index.shape, src.shape)):
         raise _wgmax.ArgumentError(
             f"index {tuple(index.shape)} must have the dimensions of input {tuple(x.shape)}, and no more "
@@ -592,5 +591,5 @@ def scatter_reduce(
     if not -x.ndim <= dim < x.ndim:
         raise _wgmax.AxisError(f"dim {dim} of a tensor of {x.ndim} dimensions")
     src = src[tuple(slice(size) for size in index.shape)]
-    found: Tensor = _scatter(x, dim % x.ndim, index, src, reduce == "amin", include_self, device)
+    found: Tensor = _scattered(x, dim % x.ndim, index, src, reduce == "amin", include_self, device)
     return found.reshape(input.shape)
