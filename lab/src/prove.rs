@@ -432,19 +432,19 @@ impl<'a> Task<'a> {
             (memory.shadow.shades[buffer][first + i], memory.words(buffer)[first + i])
         };
         let set = memory.shadow.sets.of(wanted.iter().map(|&(_, name)| name).collect());
+        let mut in_order = wanted.to_vec();
+        if indices(self.operator) == Some(true) {
+            in_order.reverse();
+        }
         // Of elements that share memory, the one that comes first wins.
-        let in_order: Vec<_> = match indices(self.operator) {
-            Some(true) => wanted.iter().rev().collect(),
-            _ => wanted.iter().collect(),
-        };
         let mut names = HashSet::new();
-        // The machine knows elements by name. So the elements that may win must have their order.
-        let first: Vec<u32> =
-            in_order.iter().map(|(_, name)| *name).filter(|&name| names.insert(name)).collect();
-        let ascends = |pair: &[u32]| (pair[0] < pair[1]) != memory.shadow.sets.last_wins;
-        ensure!(first.windows(2).all(ascends), "elements that share memory have another order");
-        names.clear();
-        for &&(element, winner) in in_order.iter().filter(|(_, name)| names.insert(*name)) {
+        in_order.retain(|&(_, name)| names.insert(name));
+        // The machine knows elements by name. So those that may win must have the order of their names.
+        let ascends =
+            |pair: &[(usize, u32)]| (pair[0].1 < pair[1].1) != memory.shadow.sets.last_wins;
+        let is_in_order = in_order.windows(2).all(ascends);
+        ensure!(is_in_order, "elements that share memory have another order");
+        for (element, winner) in in_order {
             let right = match self.operator {
                 Operator::ScatterMax(op) => sets::update(op, &self.tensors, element),
                 operator => sets::position(operator, self.tensors[0].shape(), element),

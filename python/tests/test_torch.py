@@ -270,7 +270,8 @@ def test_scatters_refuse():
     x, index = torch.zeros(2, 3), torch.zeros(2, 3, dtype=torch.int64)
     for args in [
         (2, index, x, "amax"), (0, index, x, "max"), (0, index[0], x, "amax"), (0, index, x[:1], "amax"),
-        (0, index.float(), x, "amax"), (0, index - 1, x, "amax"), (0, index + 2, x, "amax"), (1, index.repeat(2, 1), x.repeat(2, 1), "amax"),
+        (0, index.float(), x, "amax"), (0, index - 1, x, "amax"), (0, index + 2, x, "amax"),
+        (1, index.repeat(2, 1), x.repeat(2, 1), "amax"),
     ]:  # fmt: skip
         with pytest.raises((wgmax.ArgumentError, wgmax.AxisError)):
             ours.scatter_reduce(x, *args)

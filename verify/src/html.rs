@@ -23,7 +23,8 @@ const PROVEN: &str = "This page shows that devices agree on the cases below, wit
 
 /// The page.
 pub fn page(report: &Report) -> String {
-    let title = match report.verdict() {
+    let verdict = report.verdict();
+    let title = match verdict {
         Some(true) => "wgmax verify: all equal",
         Some(false) => "wgmax verify: differences",
         None => "wgmax verify: stopped",
@@ -43,7 +44,7 @@ pub fn page(report: &Report) -> String {
                     "ReduceMax, MaxPool and SegmentMax on this machine’s devices, "
                     "compared bit for bit on random cases."
                 }
-                p.verdict.bad[report.verdict() == Some(false)] { (report.summary()) }
+                p.verdict.bad[verdict == Some(false)] { (report.summary()) }
                 p.soft { (PROVEN) }
                 dl {
                     dt { "Command" } dd { code { (report.command) } }

@@ -193,6 +193,9 @@ const PREPARED = {
     maxUnpool: ['maxUnpool', same],
 };
 
+/** @private The names of the operators, for the parts of the package. */
+export const operatorNames = Object.keys(PREPARED);
+
 /** Elements in memory: their type, shape and bytes. */
 function host(module, type, shape, value) {
     const bytes = bytesOf(elements(module, type, value));

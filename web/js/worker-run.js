@@ -1,8 +1,7 @@
 // What runs in the worker of `worker.js`.
 
-import { Tensor, WgmaxError, open } from './wgmax.js';
+import { Tensor, WgmaxError, open, operatorNames } from './wgmax.js';
 
-/** The device, or its error. */
 let device;
 
 /** The operators whose arguments are not tensors and then attributes. */
@@ -10,10 +9,7 @@ const OTHERS = {
     node: (device, [first, ...others], node) => device.node(node, [first, ...others]),
     maxUnpool: (device, [values, indices], { shape, ...attributes } = {}) => device.maxUnpool(values, indices, shape, attributes),
 };
-const NAMES = ['Max', 'Min'].flatMap((name) => [
-    ...['reduce', 'segment', 'scatter'].flatMap((kind) => [`${kind}${name}`, `${kind}${name}Backward`]),
-    `${name.toLowerCase()}Pool`, `${name.toLowerCase()}PoolBackward`, `arg${name}`,
-]);
+const NAMES = [...operatorNames, 'node'];
 
 /** The values of some promises, once all of them are settled. */
 async function all(promises) {
@@ -24,8 +20,7 @@ async function all(promises) {
 }
 
 async function run(operator, inputs, attributes) {
-    const names = [...NAMES, ...Object.keys(OTHERS)];
-    if (!names.includes(operator)) throw new WgmaxError('UnknownOperator', `${JSON.stringify(operator)} is not an operator; there are ${names.join(', ')}`);
+    if (!NAMES.includes(operator)) throw new WgmaxError('UnknownOperator', `${JSON.stringify(operator)} is not an operator; there are ${NAMES.join(', ')}`);
     const made = [];
     const keep = (tensor) => (made.push(tensor), tensor);
     try {

@@ -27,8 +27,9 @@ function start() {
 
 /** Where a WebAssembly is, as a worker can receive it: URLs are the page's, not relative to the worker's script. */
 function places(wasm) {
-    if (typeof wasm === 'string' || wasm instanceof URL) return new URL(wasm, globalThis.location?.href).href;
-    return wasm && Object.fromEntries(Object.entries(wasm).map(([name, at]) => [name, at instanceof URL ? at.href : typeof at === 'string' ? places(at) : at]));
+    const place = (at) => (typeof at === 'string' || at instanceof URL ? new URL(at, globalThis.location?.href).href : at);
+    const found = place(wasm);
+    return found instanceof Object ? Object.fromEntries(Object.entries(found).map(([name, at]) => [name, place(at)])) : found;
 }
 
 /** A device in a worker. */
@@ -36,6 +37,7 @@ export class WorkerDevice {
     #worker;
     #waiting = new Map();
     #asked = 0;
+    /** Why it ended, if it has. */
     #ended;
 
     /** @private Made by `openWorker`. */
@@ -68,7 +70,7 @@ export class WorkerDevice {
 
     /** @private The answer to a message. */
     ask(message, buffers = []) {
-        if (this.#ended) return Promise.reject(this.#ended);
+        if (this.isFreed) return Promise.reject(this.#ended);
         const number = this.#asked++;
         return new Promise((resolve, reject) => {
             this.#worker.postMessage({ number, ...message }, buffers);
@@ -77,7 +79,7 @@ export class WorkerDevice {
     }
 
     get isFreed() {
-        return this.#worker === undefined;
+        return this.#ended !== undefined;
     }
 
     /** Ends the worker. What runs there ends too, and is the error `'Freed'`. */
@@ -86,9 +88,9 @@ export class WorkerDevice {
     }
 
     #end(error) {
-        this.#ended ??= error;
-        this.#worker?.terminate();
-        this.#worker = undefined;
+        if (this.isFreed) return;
+        this.#ended = error;
+        this.#worker.terminate();
         this.#waiting.forEach(([, reject]) => reject(error));
         this.#waiting.clear();
     }
