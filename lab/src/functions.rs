@@ -249,8 +249,8 @@ fn words(rng: &mut Rng, count: usize) -> Vec<u32> {
     all
 }
 
-/// Two numbers with mantissas of so many bits, in words: their exponents are often at an end, or as far
-/// apart as shows.
+/// Two numbers with mantissas of so many bits, in words: their exponents are often at an end, as far
+/// apart as shows, or farther than a word can be shifted.
 fn floats(rng: &mut Rng, bits: u32) -> Vec<u32> {
     let words = if bits > 32 { 2 } else { 1 };
     let most = if bits > 32 { 2047 } else { 255 };
@@ -262,7 +262,11 @@ fn floats(rng: &mut Rng, bits: u32) -> Vec<u32> {
         3 => rng.u32(0..bits + 8),
         _ => rng.u32(0..=most),
     };
-    let apart = if rng.bool() { rng.u32(0..3) } else { rng.u32(0..bits + 5) };
+    let apart = match rng.u32(0..5) {
+        0 | 1 => rng.u32(0..3),
+        2 | 3 => rng.u32(0..bits + 5),
+        _ => rng.u32(0..=most),
+    };
     let mut mantissa = 0;
     let all = [exponent, exponent.saturating_sub(apart)].map(|exponent| {
         match rng.u32(0..5) {
