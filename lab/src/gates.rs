@@ -125,9 +125,8 @@ fn is_gradient(item: &str) -> bool {
 }
 
 /// Pools, except their gradients.
-/// Windows that split axes evenly (P15) have no tile: each loads its elements one by one.
 fn is_pool(item: &str) -> bool {
-    item.starts_with('P') && !is_gradient(item) && !item.starts_with("P15")
+    item.starts_with('P') && !is_gradient(item)
 }
 
 /// Segments whose rows are whole blocks.
@@ -142,7 +141,7 @@ fn is_apart(item: &str) -> bool {
 
 /// Windows of up to three elements along each axis, side by side.
 fn is_small(item: &str) -> bool {
-    let small = ["P01", "P02", "P03", "P09", "P10", "P12"];
+    let small = ["P01", "P02", "P03", "P09", "P10", "P12", "P16"];
     is_pool(item) && small.iter().any(|small| item.starts_with(small))
 }
 
@@ -186,7 +185,7 @@ fn plans_for_hardware_move_few_bytes() {
 #[test]
 fn rows_with_gaps_move_few_bytes_more() {
     let (plain, padded) = (count(Hardware, 1 << 17, 1), count(Hardware, 1 << 17, 256));
-    let is_short = |item: &str| ["R09", "P04", "P01_stem_i8", "P01_stem_u8"].contains(&item);
+    let is_short = |item: &str| ["R09", "P04", "P16", "P01_stem_i8", "P01_stem_u8"].contains(&item);
     let is_short = |item: &str| is_short(item) || is_short(item.split('_').next().unwrap());
     let mut gaps = 0;
     for (item, row) in padded.iter().filter(|(item, _)| !is_short(item)) {

@@ -13,7 +13,7 @@ import package::gradient::elements::gradient;
 import package::gradient::sum::{NOTHING, Sum, add_rounded};
 @if(bits16) import package::gradient::sum::narrow;
 import package::pool::box::{Tile, is_wanted, key_at, load_tile, tile_at, tile_number};
-import package::pool::tile_search::first_maximum;
+import package::pool::tile_search::{first_maximum, window_axes};
 import generated::{MAXIMA, WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
@@ -61,7 +61,8 @@ fn find(tile: Tile, number: u32) {
             params.windows.axes[1].stride,
             params.windows.axes[2].stride,
         );
-        maxima[number] = first_maximum(tile, window * strides).key;
+        let axes = window_axes(tile.window + window);
+        maxima[number] = first_maximum(tile, window * strides, axes).key;
     }
 }
 

@@ -1,99 +1,55 @@
 // Maxima of windows that share elements, or with `indices` their positions, too: among equal
 // elements the first in the order of memory. Every window has an element. The CPU kernel is in
 // src/pool/cpu/.
+//
+// A word of results has neighbours along axis 2 or, with `one_by_one`, any neighbours. Then the
+// results of a tile are neighbours, too. The vector that two tiles share belongs to the one where it
+// begins, which gathers its elements from the source.
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, group_number};
-import package::common::key::{KEY_LOWEST, Key, key_max};
+import package::common::key::Key;
 import package::common::store::{PER_STORE, store_keys};
-import package::pool::box::{
-    Tile, is_wanted, kept_key, key_at, keys, load_tile, tile_at, tile_number
-};
+@if(one_by_one && (bits8 || bits16)) import package::common::vector::OUTPUTS;
+import package::pool::box::{Tile, is_wanted, kept_key, load_tile, tile_at, tile_number};
+@if(one_by_one && (bits8 || bits16)) import package::pool::gather::gather;
 import package::pool::numbering::store_index;
-import package::pool::tile_search::first_maximum;
-import package::pool::windows::tap_offset_by;
+import package::pool::tile_search::{Axes, first_maximum, maximum, window_axes};
+import package::pool::windows::window_start;
 import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 @group(0) @binding(4) var<storage, read_write> indices: array<u32>;
 
-// The windows of a word of results: neighbours along axis 2.
-struct WordOfWindows {
-    tile: Tile,
-    // The place of the first one along each axis of the tile.
-    begin: vec3<u32>,
-    // The number of its result.
-    number: u32,
-}
+// How many results belong to one tile together.
+@if(one_by_one && (bits8 || bits16)) const UNIT: u32 = OUTPUTS;
+@if(one_by_one && (bits32 || bits64)) const UNIT: u32 = 1u;
 
-@if(!indices)
-fn finish(windows: WordOfWindows) {
-    // Before the loops: drivers do not hoist it.
-    let axis0 = params.windows.axes[0];
-    let axis1 = params.windows.axes[1];
-    let axis2 = params.windows.axes[2];
-    let pitch1 = params.tiles.cover.z;
-    let pitch0 = params.tiles.cover.y * pitch1;
-    var found: array<Key, PER_STORE>;
-    for (var i = 0u; i < PER_STORE; i++) {
-        let begin = key_at(windows.begin) + i * axis2.stride;
-        var best = KEY_LOWEST;
-        for (var j0 = 0u; j0 < axis0.taps; j0++) {
-            let begin0 = begin + u32(tap_offset_by(axis0, j0)) * pitch0;
-            for (var j1 = 0u; j1 < axis1.taps; j1++) {
-                let begin1 = begin0 + u32(tap_offset_by(axis1, j1)) * pitch1;
-                for (var j2 = 0u; j2 < axis2.taps; j2++) {
-                    let key = keys[begin1 + u32(tap_offset_by(axis2, j2))];
-                    best = key_max(best, key);
-                }
-            }
-        }
-        found[i] = best;
-    }
-    store_keys((params.result_base + windows.number) / PER_STORE, found, 0u, PER_STORE);
-}
-
-@if(indices)
-fn finish(windows: WordOfWindows) {
-    var found: array<Key, PER_STORE>;
-    for (var i = 0u; i < PER_STORE; i++) {
-        let skipped = vec3<u32>(0u, 0u, i * params.windows.axes[2].stride);
-        let best = first_maximum(windows.tile, windows.begin + skipped);
-        found[i] = kept_key(best.key);
-        let place = params.numbering.index_base + windows.number + i;
-        store_index(place, best.at - params.numbering.plane_base);
-    }
-    store_keys((params.result_base + windows.number) / PER_STORE, found, 0u, PER_STORE);
-}
-
-// Computes a word of results of the tile.
-fn make(tile: Tile, number: u32) {
-    let row = quotient(number, params.tiles.by_words);
-    let row0 = quotient(row, params.tiles.by_windows1);
-    let at = vec3<u32>(
-        row0,
-        row - row0 * params.tiles.windows.y,
-        (number - row * params.tiles.windows.w) * PER_STORE,
-    );
-    let window = tile.window + at;
-    let outputs = vec3<u32>(
+fn outputs() -> vec3<u32> {
+    return vec3<u32>(
         params.windows.axes[0].outputs,
         params.windows.axes[1].outputs,
         params.windows.axes[2].outputs,
     );
-    if any(window >= outputs) {
-        return;
-    }
-    let strides = vec3<u32>(
-        params.windows.axes[0].stride,
-        params.windows.axes[1].stride,
-        params.windows.axes[2].stride,
-    );
-    var windows: WordOfWindows;
-    windows.tile = tile;
-    windows.begin = at * strides;
-    windows.number = ((tile.outer * outputs.x + window.x) * outputs.y + window.y) * outputs.z
-        + window.z;
-    finish(windows);
+}
+
+// The number of the result of a window.
+fn result_number(tile: Tile, window: vec3<u32>) -> u32 {
+    let all = outputs();
+    return ((tile.outer * all.x + window.x) * all.y + window.y) * all.z + window.z;
+}
+
+// Finds the result of a window that begins at a place of the tile.
+@if(!indices)
+fn find(tile: Tile, begin: vec3<u32>, axes: Axes, number: u32) -> Key {
+    return maximum(begin, axes);
+}
+
+@if(indices)
+fn find(tile: Tile, begin: vec3<u32>, axes: Axes, number: u32) -> Key {
+    let best = first_maximum(tile, begin, axes);
+    let place = params.numbering.index_base + number;
+    store_index(place, best.at - params.numbering.plane_base);
+    return kept_key(best.key);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -101,9 +57,91 @@ fn main(at: Invocation) {
     let number = tile_number(group_number(at));
     let tile = tile_at(params.tiles.windows.xyz * number.xyz, number.w);
     load_tile(at, tile);
-    let rows = params.tiles.windows.x * params.tiles.windows.y;
-    let words = select(0u, rows * params.tiles.windows.w, is_wanted(tile));
-    for (var i = at.local; i < words; i += WORKGROUP) {
-        make(tile, i);
+    if is_wanted(tile) {
+        store(at, tile);
     }
+}
+
+@if(!one_by_one)
+fn store(at: Invocation, tile: Tile) {
+    let axes = window_axes(vec3<u32>(0u));
+    let words = params.tiles.windows.x * params.tiles.windows.y * params.tiles.windows.w;
+    for (var i = at.local; i < words; i += WORKGROUP) {
+        make(tile, axes, i);
+    }
+}
+
+// Computes a word of results of the tile.
+@if(!one_by_one)
+fn make(tile: Tile, axes: Axes, number: u32) {
+    let row = quotient(number, params.tiles.by_words);
+    let row0 = quotient(row, params.tiles.by_windows1);
+    let at = vec3<u32>(
+        row0,
+        row - row0 * params.tiles.windows.y,
+        (number - row * params.tiles.windows.w) * PER_STORE,
+    );
+    if any(tile.window + at >= outputs()) {
+        return;
+    }
+    let strides = vec3<u32>(axes.axis0.stride, axes.axis1.stride, axes.axis2.stride);
+    let first = result_number(tile, tile.window + at);
+    var found: array<Key, PER_STORE>;
+    for (var i = 0u; i < PER_STORE; i++) {
+        found[i] = find(tile, (at + vec3<u32>(0u, 0u, i)) * strides, axes, first + i);
+    }
+    store_keys((params.result_base + first) / PER_STORE, found, 0u, PER_STORE);
+}
+
+@if(one_by_one)
+fn store(at: Invocation, tile: Tile) {
+    let windows = min(params.tiles.windows.xyz, outputs() - tile.window);
+    let count = windows.x * windows.y * windows.z;
+    let first = result_number(tile, tile.window);
+    // The first unit may begin with results of an earlier launch.
+    let lead = params.result_base % UNIT;
+    let before = select(UNIT - 1u, 0u, first == 0u);
+    let begin = (lead + first + before) / UNIT * UNIT;
+    let end = (lead + first + count + UNIT - 1u) / UNIT * UNIT;
+    for (var i = begin + at.local * PER_STORE; i < end; i += WORKGROUP * PER_STORE) {
+        make_unit(tile, first, count, i);
+    }
+}
+
+// Computes a word of results, which is the whole unit.
+@if(one_by_one && (bits32 || bits64))
+fn make_unit(tile: Tile, first: u32, count: u32, place: u32) {
+    make(tile, place);
+}
+
+// Computes a word of results by the tile, or by its first word a unit that the tile has in part.
+@if(one_by_one && (bits8 || bits16))
+fn make_unit(tile: Tile, first: u32, count: u32, place: u32) {
+    // A unit before the tile wraps around to a large number.
+    let before = place / UNIT * UNIT - params.result_base % UNIT - first;
+    if before < count && count - before >= UNIT {
+        make(tile, place - params.result_base % UNIT);
+    } else if place % UNIT == 0u {
+        gather(place / UNIT);
+    }
+}
+
+// Computes the word of results that begins with a number.
+@if(one_by_one)
+fn make(tile: Tile, first: u32) {
+    var found: array<Key, PER_STORE>;
+    for (var i = 0u; i < PER_STORE; i++) {
+        let line = quotient(first + i, params.windows.by_line);
+        let row = quotient(line, params.windows.by_axis1);
+        let outer = quotient(row, params.windows.by_axis0);
+        let all = outputs();
+        let window = vec3<u32>(row - outer * all.x, line - row * all.y, first + i - line * all.z);
+        let start = vec3<i32>(
+            window_start(0u, window.x),
+            window_start(1u, window.y),
+            window_start(2u, window.z),
+        );
+        found[i] = find(tile, vec3<u32>(start - tile.first), window_axes(window), first + i);
+    }
+    store_keys((params.result_base + first) / PER_STORE, found, 0u, PER_STORE);
 }

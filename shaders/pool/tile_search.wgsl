@@ -1,8 +1,15 @@
-// The position of the maximum of a window of a tile: the first one in the order of memory.
-import package::common::key::{KEY_LOWEST, key_above, key_rank};
+// The maximum of a window of a tile, and its position: the first one in the order of memory.
+import package::common::key::{KEY_LOWEST, Key, key_above, key_max, key_rank};
 import package::pool::box::{Tile, key_at, keys};
-import package::pool::windows::{has_element_by, tap_offset_by};
-import generated::params;
+import package::pool::windows::{has_element_by, tap_offset_by, window_axis};
+import generated::{Axis, params};
+
+// The axes of a window, for loops: drivers do not hoist a parameter out of them.
+struct Axes {
+    axis0: Axis,
+    axis1: Axis,
+    axis2: Axis,
+}
 
 struct Found {
     // The number of its key, and the place of the element in the source; all ones if the window
@@ -11,12 +18,30 @@ struct Found {
     at: u32,
 }
 
-// The maximum of the window that begins at a place of the tile.
-fn first_maximum(tile: Tile, begin: vec3<u32>) -> Found {
-    // Before the loops: drivers do not hoist it.
-    let axis0 = params.windows.axes[0];
-    let axis1 = params.windows.axes[1];
-    let axis2 = params.windows.axes[2];
+fn window_axes(window: vec3<u32>) -> Axes {
+    return Axes(window_axis(0u, window.x), window_axis(1u, window.y), window_axis(2u, window.z));
+}
+
+// The maximum of the window that begins at a place of the tile. Padding has the lowest key.
+fn maximum(begin: vec3<u32>, axes: Axes) -> Key {
+    let begin_key = key_at(begin);
+    let pitch1 = params.tiles.cover.z;
+    let pitch0 = params.tiles.cover.y * pitch1;
+    var best = KEY_LOWEST;
+    for (var j0 = 0u; j0 < axes.axis0.taps; j0++) {
+        let begin0 = begin_key + u32(tap_offset_by(axes.axis0, j0)) * pitch0;
+        for (var j1 = 0u; j1 < axes.axis1.taps; j1++) {
+            let begin1 = begin0 + u32(tap_offset_by(axes.axis1, j1)) * pitch1;
+            for (var j2 = 0u; j2 < axes.axis2.taps; j2++) {
+                best = key_max(best, keys[begin1 + u32(tap_offset_by(axes.axis2, j2))]);
+            }
+        }
+    }
+    return best;
+}
+
+// The first maximum of the window that begins at a place of the tile.
+fn first_maximum(tile: Tile, begin: vec3<u32>, axes: Axes) -> Found {
     let pitch1 = params.tiles.cover.z;
     let pitch0 = params.tiles.cover.y * pitch1;
     let begin_key = key_at(begin);
@@ -24,22 +49,22 @@ fn first_maximum(tile: Tile, begin: vec3<u32>) -> Found {
     var found = Found(0xffffffffu, 0xffffffffu);
     var rank = KEY_LOWEST;
     var some = false;
-    for (var j0 = 0u; j0 < axis0.taps; j0++) {
-        let tap0 = u32(tap_offset_by(axis0, j0));
+    for (var j0 = 0u; j0 < axes.axis0.taps; j0++) {
+        let tap0 = u32(tap_offset_by(axes.axis0, j0));
         let at0 = first.x + i32(tap0);
-        for (var j1 = 0u; j1 < axis1.taps; j1++) {
-            let tap1 = u32(tap_offset_by(axis1, j1));
+        for (var j1 = 0u; j1 < axes.axis1.taps; j1++) {
+            let tap1 = u32(tap_offset_by(axes.axis1, j1));
             let at1 = first.y + i32(tap1);
-            if !has_element_by(axis0, at0) || !has_element_by(axis1, at1) {
+            if !has_element_by(axes.axis0, at0) || !has_element_by(axes.axis1, at1) {
                 continue;
             }
             let row = begin_key + tap0 * pitch0 + tap1 * pitch1;
-            let line = tile.origin + u32(at0) * axis0.pitch + u32(at1) * axis1.pitch;
-            for (var j2 = 0u; j2 < axis2.taps; j2++) {
-                let tap2 = u32(tap_offset_by(axis2, j2));
+            let line = tile.origin + u32(at0) * axes.axis0.pitch + u32(at1) * axes.axis1.pitch;
+            for (var j2 = 0u; j2 < axes.axis2.taps; j2++) {
+                let tap2 = u32(tap_offset_by(axes.axis2, j2));
                 let at2 = first.z + i32(tap2);
                 let next = key_rank(keys[row + tap2]);
-                let has = has_element_by(axis2, at2);
+                let has = has_element_by(axes.axis2, at2);
                 let takes = has & (!some | key_above(next, rank));
                 found = Found(
                     select(found.key, row + tap2, takes),

@@ -26,6 +26,11 @@ impl Drift {
         self.product(window) as u64
     }
 
+    /// How far windows that are `windows` apart may drift from each other at most.
+    pub(super) fn max_shift(&self, windows: u64) -> u64 {
+        (u128::from(windows) * u128::from(self.rest)).div_ceil(self.windows.into()) as u64
+    }
+
     /// 1 if a window has an element more than all have, else 0.
     pub(crate) fn extra(&self, window: u64) -> u64 {
         match self.rest {

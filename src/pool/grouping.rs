@@ -81,14 +81,13 @@ impl Planner<'_> {
                 || self.together_on_cpu(&axes[first..=last], inner))
     }
 
-    /// Taps of a window that a launch of a group reads one by one: any number for a special kernel,
-    /// those of tiles, or else `untiled`.
+    /// Taps of a window that a launch of a group reads one by one: any number for a special kernel
+    /// and for tiles, or else `untiled`.
     fn taps_at_once(&self, group: &Group, untiled: u64) -> u64 {
-        if self.is_special(group) {
+        if self.is_special(group) || self.tile(group).is_some() {
             return u64::MAX;
         }
-        let taps = self.tile(group).map_or(untiled, |_| self.tuning.max_tile_taps);
-        taps.min(self.builder.max_iterations())
+        untiled.min(self.builder.max_iterations())
     }
 
     /// Whether a special kernel computes the maxima of a group.
@@ -156,8 +155,10 @@ impl Planner<'_> {
 
     /// The tiles of a group in workgroup memory, if its kernel uses tiles.
     pub(super) fn tile(&self, group: &Group) -> Option<Tile> {
+        // Windows that split axes evenly hardly overlap, so there are few of them.
+        let often = if group.shares_out() { 2 } else { 1 };
         // Windows of one element share nothing.
-        let few = (2..=self.tuning.max_tile_taps).contains(&group.taps()?);
+        let few = (2..=often * self.tuning.max_tile_taps).contains(&group.taps()?);
         few.then(|| Tile::new(&self.builder, group))?
     }
 }

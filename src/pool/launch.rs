@@ -47,7 +47,7 @@ impl Planner<'_> {
         let special = self.tuning.special.filter(|_| alone);
         let special = special.and_then(|of| of(builder, group, &pool, numbering.as_ref()));
         let whole = u64::from(result_base).is_multiple_of(builder.per_word());
-        let tile = self.tile(group).filter(|_| alone && whole);
+        let tile = self.tile(group).filter(|tile| alone && (whole || tile.one_by_one));
         let numbering = numbering.unwrap_or(Numbering::zeroed());
         let block = builder.block();
         if let Some(special) = special {
@@ -55,8 +55,10 @@ impl Planner<'_> {
         } else if let Some(tile) = tile {
             let pool = self.params(&tile.group, base, result_base)?;
             let (tiles, groups) = tile.params(builder);
-            let params = &TileParams { pool, numbering, tiles };
+            let params = &TileParams { pool, numbering, tiles, gather: Gather::new(&tile.group) };
             let shader = builder.shader(&TILE).with("indices", indices);
+            let shader = shader.with("one_by_one", tile.one_by_one);
+            let shader = shader.with("shared_out", group.shares_out());
             self.builder
                 .push_groups(LaunchDesc { purpose, shader, params, sources, results }, groups)
         } else if !indices && group.inner.is_multiple_of(block) && !group.is_sparse() {
@@ -85,13 +87,7 @@ impl Planner<'_> {
             let shader = shader.with("indices", indices).with("from_positions", from_positions);
             let shader = shader.with("to_positions", to_positions);
             let shader = shader.with("shared_out", group.shares_out());
-            let gather = Gather {
-                sparse: group.is_sparse().into(),
-                padding: [0; 3],
-                by_inner: divisor(group.inner),
-                by_dilation: group.axes.map(|axis| divisor(axis.dilation)),
-            };
-            let params = &GatherParams { pool, numbering, gather };
+            let params = &GatherParams { pool, numbering, gather: Gather::new(group) };
             let invocations = (skipped + group.results()).div_ceil(vector);
             self.builder.push(LaunchDesc { purpose, shader, params, sources, results }, invocations)
         }

@@ -49,10 +49,17 @@ static GATHER: Kernel = Kernel::new::<params::GatherParams>("pool_gather", "pool
     })
     .reads_views(cpu::reads_in_place);
 /// Maxima of windows that share elements, each of which a workgroup loads once. `indices`: also their
-/// positions.
+/// positions. `one_by_one`: words of results are not parts of lines. `shared_out`: windows split an axis
+/// evenly.
 static TILE: Kernel = Kernel::new::<params::TileParams>("pool_tile", "pool/tile", cpu::run)
     .constants(&[("KEYS", |shader| tile::Tile::keys(shader.element))])
-    .flags(&["indices"])
+    .flags(&["indices", "one_by_one", "shared_out"])
+    .only(|element, flags| match flags >> 1 {
+        0 | 3 => true,
+        1 => element.size() < 4,
+        _ => false,
+    })
+    .blocks_and_words()
     .reads_views(cpu::reads_in_place);
 /// Maxima of windows along whole blocks of an inner axis. `shared_out`: windows split an axis evenly.
 static BLOCKS: Kernel = Kernel::new::<params::BlockParams>("pool_blocks", "pool/blocks", cpu::run)

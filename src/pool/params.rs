@@ -116,6 +116,8 @@ params! {
         /// Used with `indices` alone.
         pub numbering: Numbering,
         pub tiles: Tiles,
+        /// Used with `one_by_one` alone.
+        pub gather: Gather,
     }
 
     /// A level of a pyramid.
@@ -301,6 +303,17 @@ impl Group {
             pitch *= axis.size;
         }
         Ok(axes)
+    }
+}
+
+impl Gather {
+    pub fn new(group: &Group) -> Self {
+        Self {
+            sparse: group.is_sparse().into(),
+            padding: [0; 3],
+            by_inner: divisor(group.inner),
+            by_dilation: group.axes.map(|axis| divisor(axis.dilation)),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Boxes of windows that a workgroup computes from elements in its own memory.
 
 use super::axes::Axis;
+use super::drift::Drift;
 use super::groups::Group;
 use super::params::Tiles;
 use crate::plan::{Builder, divisor};
@@ -14,6 +15,9 @@ const BYTES: u64 = 4032 * 4;
 pub(super) struct Tile {
     /// The group without an inner axis.
     pub group: Group,
+    /// Whether results are found one by one: words of results are not parts of lines, or windows
+    /// split an axis evenly. Then the results of a tile are neighbours.
+    pub one_by_one: bool,
     windows: [u64; 3],
     cover: [u64; 3],
 }
@@ -31,14 +35,14 @@ impl Tile {
         let group = group.flat()?;
         let per_store = builder.per_word();
         let outputs = group.axes.map(|axis| axis.outputs);
-        let fits = group.axes.iter().all(Axis::has_all) && outputs[2].is_multiple_of(per_store);
-        if !fits {
+        if !group.axes.iter().all(|axis| !axis.drift.is_none() || axis.has_all()) {
             return None;
         }
         // All windows along axis 2, or a half, a quarter and so on, down to a few sectors.
         let along2 = (0..32).map(|n| outputs[2] >> n).take_while(|&n| n >= outputs[2].min(16));
-        let along2 = along2.map(|n| n.next_multiple_of(per_store));
-        let tiles = along2.flat_map(|n2| Self::with_rows(builder, &group, n2));
+        let one_by_one = group.shares_out() || !outputs[2].is_multiple_of(per_store);
+        let along2 = along2.map(|n| if one_by_one { n } else { n.next_multiple_of(per_store) });
+        let tiles = along2.flat_map(|n2| Self::with_rows(builder, &group, one_by_one, n2));
         let tiles = tiles.filter(|tile| tile.iterations(builder) <= builder.max_iterations());
         let cost = |tile: &Self| tile.cost(builder);
         tiles.min_by(|a, b| cost(a).total_cmp(&cost(b)))
@@ -49,21 +53,35 @@ impl Tile {
     fn with_rows(
         builder: &Builder<'_>,
         group: &Group,
+        one_by_one: bool,
         windows2: u64,
     ) -> impl Iterator<Item = Self> {
         let axes = group.axes;
         let keys = Self::keys(builder.element);
         let cover2 = covered(&axes[2], windows2);
         let rows = keys.checked_div(cover2).unwrap_or(0);
-        let most1 = most(&axes[1], rows / (axes[0].reach + 1));
+        let most1 = most(&axes[1], rows / covered(&axes[0], 1));
         let along1 = (0..).map_while(move |n| Some(most1? >> n).filter(|&n| n > 0)).take(32);
         along1.filter_map(move |windows1| {
             let windows1 = balanced(&axes[1], windows1);
             let cover1 = covered(&axes[1], windows1);
-            let windows0 = balanced(&axes[0], most(&axes[0], rows / cover1)?);
+            let mut windows0 = balanced(&axes[0], most(&axes[0], rows / cover1)?);
+            if one_by_one {
+                // Neighbouring results: whole planes, lines of one plane, or a part of a line.
+                let is_whole = [windows1, windows2] == [axes[1].outputs, axes[2].outputs];
+                windows0 = if is_whole { windows0 } else { 1 };
+                if windows1 > 1 && windows2 < axes[2].outputs {
+                    return None;
+                }
+            }
             let windows = [windows0, windows1, windows2];
             let cover = [covered(&axes[0], windows0), cover1, cover2];
-            Some(Self { group: group.clone(), windows, cover })
+            let taps = axes.iter().map(|axis| axis.taps);
+            let read: u64 = windows.iter().copied().chain(taps).product();
+            if one_by_one && read <= cover.iter().product() {
+                return None;
+            }
+            Some(Self { group: group.clone(), one_by_one, windows, cover })
         })
     }
 
@@ -89,9 +107,10 @@ impl Tile {
 
     /// The parameters of a launch, and its workgroups.
     pub fn params(&self, builder: &Builder<'_>) -> (Tiles, u64) {
-        let Self { group: Group { outer, axes, .. }, windows, cover } = *self;
+        let Self { group: Group { outer, axes, .. }, windows, cover, .. } = *self;
         let tiles = [0, 1, 2].map(|i: usize| axes[i].outputs.div_ceil(windows[i]));
-        let params = Tiles::new(builder, windows, cover, tiles, windows[2] / builder.per_word());
+        let words = windows[2].div_ceil(builder.per_word());
+        let params = Tiles::new(builder, windows, cover, tiles, words);
         (params, outer * tiles.iter().product::<u64>())
     }
 }
@@ -141,16 +160,23 @@ impl Group {
     }
 }
 
-/// The elements that neighbouring windows cover, gaps included.
+/// The elements that neighbouring windows cover at most, gaps included.
 pub(crate) fn covered(axis: &Axis, windows: u64) -> u64 {
-    (windows - 1) * axis.stride + axis.reach + 1
+    let last = (windows - 1) * axis.stride + axis.drift.max_shift(windows - 1);
+    let covered = last + axis.max_reach() + 1;
+    // Windows that split an axis evenly are all within it.
+    if axis.drift.is_none() { covered } else { covered.min(axis.size) }
 }
 
 /// The largest number of windows of an axis that cover at most `elements` elements; `None` if not
 /// even one does.
 fn most(axis: &Axis, elements: u64) -> Option<u64> {
-    let room = elements.checked_sub(axis.reach + 1)?;
-    Some((room / axis.stride + 1).min(axis.outputs))
+    if elements >= covered(axis, axis.outputs) {
+        return Some(axis.outputs);
+    }
+    let room = elements.checked_sub(axis.max_reach() + 1)?;
+    let Drift { rest, windows, .. } = axis.drift;
+    Some((room * windows / (axis.stride * windows + rest) + 1).min(axis.outputs))
 }
 
 /// The number of windows that divides an axis most evenly among its tiles, so that the last one is

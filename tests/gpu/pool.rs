@@ -1,5 +1,7 @@
 //! MaxPool.
 
+use std::collections::BTreeSet;
+
 use super::{check_random, check_within, compare_launches, plan_within, rounds, variants};
 use crate::common::{Random, check_oracle, describe, gpu, limited, plans, seed, some, tensor};
 use wgmax::operator::{Indices, Layout, MaxPool, Numbering, Operator, Rounding};
@@ -134,6 +136,13 @@ fn traps() -> Vec<Trap> {
             .ncx(&[1, 1, 7, 20], [&[2, 13], &[3, 1], &[2, 1], &[2, 12], &[2, 12]]),
         reach(GATHER, WORDS_ALL, INDEX)
             .ncx(&[2, 1, 6, 5, 40], [&[2, 3, 2], &[2, 2, 2], &[1, 2, 1], &[0, 1, 1], &[0, 2, 0]]),
+        // Lines of results that are not whole words: parts of a plane, whole planes, planes of planes,
+        // and lines longer than a tile.
+        reach(GATHER, ANY, ANY).ncx(&[2, 3, 71, 71], [&[3, 3], &[2, 2], &[1, 1], &[0, 0], &[0, 0]]),
+        reach(GATHER, ANY, ANY).ncx(&[3, 2, 9, 13], [&[3, 3], &[1, 1], &[1, 1], &[1, 1], &[1, 1]]),
+        reach(GATHER, ANY, ANY)
+            .ncx(&[2, 2, 5, 6, 7], [&[2, 3, 2], &[1, 1, 2], &[1; 3], &[1, 1, 0], &[0, 1, 1]]),
+        reach(GATHER, ANY, ANY).ncx(&[1, 2, 5001], [&[3], &[1], &[1], &[1], &[1]]),
         // Windows that lie in the padding for the most part, and of more taps than an invocation
         // may visit.
         reach(GATHER, GATHER, INDEX).ncx(&[1, 1, 4], [&[100_000], &[1], &[5], &[499_995], &[5]]),
@@ -173,7 +182,7 @@ fn known_traps_agree_three_ways() {
     let [hardware, software] = plans(&device);
     let untiled = device.with_tuning(Tuning::hardware().without_tiles());
     let mut random = Random(11);
-    let mut tiled = 0;
+    let mut tiled = BTreeSet::new();
     let types = [ElementType::F32, ElementType::U8, ElementType::F16, ElementType::I64];
     for (number, trap) in traps().into_iter().enumerate() {
         let Trap { hardware: by_hardware, software: by_software, index, shape, pool } = trap;
@@ -195,7 +204,8 @@ fn known_traps_agree_three_ways() {
                 let what = format!("{t}{shape:?}, {op:?}");
                 for ((device, expected), missing) in expected.into_iter().zip(&mut missing) {
                     let found = variants(&device.plan(&op, [input.desc()]).unwrap());
-                    tiled += found.iter().filter(|name| name.starts_with("pool_tile")).count();
+                    let tiles = found.iter().filter(|name| name.starts_with("pool_tile"));
+                    tiled.extend(tiles.cloned());
                     let reached = |name: &&str| found.iter().any(|found| found == name);
                     let one = expected.is_empty() || expected.iter().any(reached);
                     assert!(one, "{what} on {}: {found:?}, none of {expected:?}", describe(device));
@@ -226,7 +236,12 @@ fn known_traps_agree_three_ways() {
             assert!(none, "{op:?} of {shape:?}: no type reaches {missing:?}");
         }
     }
-    assert!(tiled > 100, "{tiled} plans with tiles");
+    for indices in ["", " indices"] {
+        for flags in ["", " one_by_one", " one_by_one shared_out"] {
+            let name = format!("pool_tile{indices}{flags}");
+            assert!(tiled.contains(&name), "{name}: none of {tiled:?}");
+        }
+    }
 }
 
 /// If windows are rounded up, a window larger than the padded data by less than a stride is the

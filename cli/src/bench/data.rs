@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn the_bytes_of_items_are_right() {
         let items = crate::bench::item::all().unwrap();
-        assert_eq!(items.len(), 54);
+        assert_eq!(items.len(), 56);
         for item in items {
             let inputs = item.inputs().unwrap();
             let results = item.operator().infer(inputs.iter().collect::<Vec<_>>()).unwrap();
