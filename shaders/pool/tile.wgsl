@@ -3,8 +3,8 @@
 // src/pool/cpu/.
 //
 // A word of results has neighbours along axis 2 or, with `one_by_one`, any neighbours. Then the
-// results of a tile are neighbours, too. The vector that two tiles share belongs to the one where it
-// begins, which gathers its elements from the source.
+// results of a tile are neighbours, too. The vector that tiles share belongs to the one where it begins,
+// which gathers its elements from the source.
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, group_number};
 import package::common::key::Key;
@@ -20,7 +20,7 @@ import generated::{WORKGROUP, params};
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 @group(0) @binding(4) var<storage, read_write> indices: array<u32>;
 
-// How many results belong to one tile together.
+// A unit is this many results; one tile stores all of them.
 @if(one_by_one && (bits8 || bits16)) const UNIT: u32 = OUTPUTS;
 @if(one_by_one && (bits32 || bits64)) const UNIT: u32 = 1u;
 
@@ -114,7 +114,8 @@ fn make_unit(tile: Tile, first: u32, count: u32, place: u32) {
     make(tile, place);
 }
 
-// Computes a word of results by the tile, or by its first word a unit that the tile has in part.
+// Computes a word of results by the tile. A unit that is not wholly in the tile is gathered, by the
+// invocation of its first word.
 @if(one_by_one && (bits8 || bits16))
 fn make_unit(tile: Tile, first: u32, count: u32, place: u32) {
     // A unit before the tile wraps around to a large number.

@@ -41,10 +41,17 @@ impl Planner<'_> {
         group.axes[3 - taken.len()..].copy_from_slice(taken);
         let axis = group.axes[2];
         let blocks = inner.is_multiple_of(self.builder.block());
-        let tile = self.tile(&group).is_some();
-        if axis.stride == 1 && axis.drift.is_none() && !blocks && !tile && axis.fits_flat(inner) {
-            group.axes[2] = axis.flat(inner);
-            group.inner = 1;
+        if axis.stride == 1 && axis.drift.is_none() && !blocks && axis.fits_flat(inner) {
+            let mut flat = group.clone();
+            flat.axes[2] = axis.flat(inner);
+            flat.inner = 1;
+            let is_cheaper = |tile: &Tile| {
+                let flat = self.tile(&flat).filter(|_| tile.one_by_one);
+                flat.is_some_and(|flat| flat.cost(&self.builder) < tile.cost(&self.builder))
+            };
+            if self.tile(&group).is_none_or(|tile| is_cheaper(&tile)) {
+                return flat;
+            }
         }
         group
     }
@@ -155,7 +162,8 @@ impl Planner<'_> {
 
     /// The tiles of a group in workgroup memory, if its kernel uses tiles.
     pub(super) fn tile(&self, group: &Group) -> Option<Tile> {
-        // Windows that split axes evenly hardly overlap, so there are few of them.
+        // Windows that split axes evenly hardly overlap. There are few of them for each element, so
+        // they may have twice the taps.
         let often = if group.shares_out() { 2 } else { 1 };
         // Windows of one element share nothing.
         let few = (2..=often * self.tuning.max_tile_taps).contains(&group.taps()?);

@@ -205,8 +205,7 @@ impl MaxPool {
     /// of I elements has those from floor(i I / O) to ceil((i + 1) I / O), the latter
     /// excluded. So windows overlap if O does not divide I, and none is empty. O may exceed I; if it is
     /// 0, the results are empty. It is an error to set a kernel, strides, dilations, padding or rounding
-    /// too. On a GPU each of these windows loads its elements by itself: an element of several windows is
-    /// loaded several times.
+    /// too.
     ///
     /// ```
     /// use wgmax::operator::MaxPool;

@@ -116,7 +116,7 @@ params! {
         /// Used with `indices` alone.
         pub numbering: Numbering,
         pub tiles: Tiles,
-        /// Used with `one_by_one` alone.
+        /// Used only with `one_by_one`, and elements of 8 or 16 bits.
         pub gather: Gather,
     }
 

@@ -30,7 +30,8 @@ impl Tile {
 
     /// The tiles that load least for the windows of a group, if it can have tiles.
     ///
-    /// Small elements share words, so a tile has whole words of results.
+    /// Small elements share words, so a tile has whole words of results, unless these are not parts of
+    /// lines. Then a tile must load fewer bytes than windows that load their elements one by one.
     pub fn new(builder: &Builder<'_>, group: &Group) -> Option<Self> {
         let group = group.flat()?;
         let per_store = builder.per_word();
@@ -45,6 +46,8 @@ impl Tile {
         let tiles = along2.flat_map(|n2| Self::with_rows(builder, &group, one_by_one, n2));
         let tiles = tiles.filter(|tile| tile.iterations(builder) <= builder.max_iterations());
         let cost = |tile: &Self| tile.cost(builder);
+        let apart = (group.taps()? * builder.item().max(4)) as f64;
+        let tiles = tiles.filter(|tile| !one_by_one || cost(tile) < apart);
         tiles.min_by(|a, b| cost(a).total_cmp(&cost(b)))
     }
 
@@ -76,11 +79,6 @@ impl Tile {
             }
             let windows = [windows0, windows1, windows2];
             let cover = [covered(&axes[0], windows0), cover1, cover2];
-            let taps = axes.iter().map(|axis| axis.taps);
-            let read: u64 = windows.iter().copied().chain(taps).product();
-            if one_by_one && read <= cover.iter().product() {
-                return None;
-            }
             Some(Self { group: group.clone(), one_by_one, windows, cover })
         })
     }
@@ -89,12 +87,15 @@ impl Tile {
     fn iterations(&self, builder: &Builder<'_>) -> u64 {
         let each = |all: u64| all.div_ceil(builder.workgroup());
         let taps: u64 = self.group.axes.iter().map(|axis| axis.taps).product();
-        each(self.cover.iter().product()) + each(self.windows.iter().product()) * taps
+        let words = self.windows.iter().product::<u64>().div_ceil(builder.per_word());
+        // Of a unit that tiles share, an invocation gathers four results.
+        let gathered = if self.one_by_one && builder.per_word() > 1 { 4 } else { 0 };
+        each(self.cover.iter().product()) + (each(words) * builder.per_word() + gathered) * taps
     }
 
     /// Bytes that are loaded for each result, plus the cost of a workgroup, and of the workgroups
     /// that do not fit beside it.
-    fn cost(&self, builder: &Builder<'_>) -> f64 {
+    pub fn cost(&self, builder: &Builder<'_>) -> f64 {
         let within = |i: usize| self.cover[i].min(self.group.axes[i].size);
         // Rows begin and end within sectors.
         let row = within(2) * builder.item() + 28;

@@ -334,6 +334,28 @@ fn hostile_attributes_are_errors_or_plans() {
         }
     }
     assert!(plans > 500, "{plans}");
+    for outputs in [[1, 1, 1], [1 << 20, 1 << 21, 1 << 21], [1 << 31, 1, 1 << 30], [7, 1 << 40, 1]]
+    {
+        for shape in [[1, 1, 3, 3, 3], [1, 1, 1 << 20, 2, 9]] {
+            let op = MaxPool::adaptive(outputs);
+            let input = TensorDesc::new(ElementType::U8, shape).unwrap();
+            let (limits, tuning) = (Limits::cpu(), Tuning::hardware());
+            let Ok(plan) = op.plan(&input, &limits, &tuning) else { continue };
+            plan.check(&limits).unwrap_or_else(|wrong| panic!("{wrong}: {op:?} of {input:?}"));
+        }
+    }
+}
+
+/// The channels of pictures beside each other, three of a byte: lines of whole words are tiles of lines,
+/// not of channels.
+#[test]
+fn tiles_of_pictures_have_whole_lines() {
+    for (t, channels) in [(ElementType::U8, 3), (ElementType::F16, 3), (ElementType::U8, 30)] {
+        let input = TensorDesc::new(t, [2, 56, 224, channels]).unwrap();
+        let op = MaxPool::new([3, 3]).pads([1, 1], [1, 1]).layout(Layout::Nxc);
+        let plan = op.plan(&input, &Limits::cpu(), &Tuning::hardware()).unwrap();
+        assert_eq!(variants(&plan), ["pool_tile"], "{t} {channels}");
+    }
 }
 
 /// Planes that no binding holds, of windows that several launches look for: they are cut.
