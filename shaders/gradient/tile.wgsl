@@ -14,6 +14,7 @@ import package::gradient::sum::{NOTHING, Sum, add_rounded};
 @if(bits16) import package::gradient::sum::narrow;
 import package::pool::box::{Tile, is_wanted, key_at, load_tile, tile_at, tile_number};
 import package::pool::tile_search::{first_maximum, window_axes};
+import package::pool::windows::outputs;
 import generated::{MAXIMA, WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
@@ -35,14 +36,6 @@ fn span(i: u32, distance: u32) -> Span {
     let begin = quotient(reached + axis.stride - 1u, params.by_stride[i]);
     let end = min(quotient(distance, params.by_stride[i]) + 1u, params.tiles.windows[i]);
     return Span(begin, end);
-}
-
-fn outputs() -> vec3<u32> {
-    return vec3<u32>(
-        params.windows.axes[0].outputs,
-        params.windows.axes[1].outputs,
-        params.windows.axes[2].outputs,
-    );
 }
 
 // Finds the maximum of a window of the tile.

@@ -5,7 +5,9 @@ import package::common::divide::quotient;
 import package::common::element::{element_words, kernel_ranking};
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::source::source_block;
-import package::pool::windows::{has_element_by, tap_offset_by, window_axis, window_start};
+import package::pool::windows::{
+    has_element_by, line_windows, tap_offset_by, window_axis, window_start
+};
 import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<vec4<u32>>;
@@ -20,19 +22,16 @@ fn main(at: Invocation) {
     let line = quotient(number, params.by_line_blocks);
     let in_line = number - line * params.by_line_blocks.x;
     let window = quotient(in_line, params.by_blocks);
-    let rest = quotient(line, params.windows.by_axis1);
-    let outer = quotient(rest, params.windows.by_axis0);
-    let window0 = rest - outer * params.windows.by_axis0.x;
-    let window1 = line - rest * params.windows.by_axis1.x;
-    let first0 = window_start(0u, window0);
-    let first1 = window_start(1u, window1);
+    let own = line_windows(line);
+    let first0 = window_start(0u, own.x);
+    let first1 = window_start(1u, own.y);
     let first2 = window_start(2u, window);
     // The block of the source's element 0 of all three axes.
-    let origin = (params.windows.base + outer * params.windows.outer_pitch) / BLOCK
+    let origin = (params.windows.base + own.z * params.windows.outer_pitch) / BLOCK
         + in_line - window * params.by_blocks.x;
     let ranking = kernel_ranking();
-    let axis0 = window_axis(0u, window0);
-    let axis1 = window_axis(1u, window1);
+    let axis0 = window_axis(0u, own.x);
+    let axis1 = window_axis(1u, own.y);
     let axis2 = window_axis(2u, window);
     var acc: Acc;
     // Whether the window has an element at all.

@@ -6,7 +6,7 @@ import package::common::divide::quotient;
 import package::common::invocation::Invocation;
 import package::common::key::{KEY_LOWEST, Key};
 import package::common::source::source_block;
-import package::pool::windows::{has_element, window_start};
+import package::pool::windows::{has_element, outputs, window_start};
 import generated::{KEYS, WORKGROUP, params};
 
 // The keys that the tile covers, row by row.
@@ -63,9 +63,8 @@ fn tile_at(window: vec3<u32>, outer: u32) -> Tile {
 
 // A grid may have more workgroups than there are tiles.
 fn is_wanted(tile: Tile) -> bool {
-    let plane = params.windows.axes[0].outputs * params.windows.axes[1].outputs
-        * params.windows.axes[2].outputs;
-    return tile.outer < params.windows.outputs / plane;
+    let windows = outputs();
+    return tile.outer < params.windows.outputs / (windows.x * windows.y * windows.z);
 }
 
 // Whether the tile covers padding.

@@ -12,7 +12,7 @@ import package::common::vector::{
     vector_above, vector_equal, vector_max, vector_rank
 };
 import package::pool::numbering::store_index;
-import package::pool::windows::{tap_offset, window_axis, window_start};
+import package::pool::windows::{line_windows, tap_offset, window_axis, window_start};
 import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
@@ -261,13 +261,12 @@ fn window_starts(axis: u32, number: vec4<u32>) -> vec4<i32> {
 fn place(numbered: OutputVector) -> OutputVector {
     var v = numbered;
     let line = quotient(v.number.x, params.windows.by_line);
-    let rest = quotient(line, params.windows.by_axis1);
-    let outer = quotient(rest, params.windows.by_axis0);
-    v.first0 = vec4<i32>(window_start(0u, rest - outer * params.windows.by_axis0.x));
-    v.first1 = vec4<i32>(window_start(1u, line - rest * params.windows.by_axis1.x));
+    let own = line_windows(line);
+    v.first0 = vec4<i32>(window_start(0u, own.x));
+    v.first1 = vec4<i32>(window_start(1u, own.y));
     let window = v.number.x - line * params.windows.by_line.x;
     v.first2 = vec4<i32>(window_start(2u, window)) + vec4<i32>(OFFSETS);
-    v.origin = vec4<u32>(params.windows.base + outer * params.windows.outer_pitch);
+    v.origin = vec4<u32>(params.windows.base + own.z * params.windows.outer_pitch);
     return v;
 }
 

@@ -14,7 +14,7 @@ import package::pool::box::{Tile, is_wanted, kept_key, load_tile, tile_at, tile_
 @if(one_by_one && (bits8 || bits16)) import package::pool::gather::gather;
 import package::pool::numbering::store_index;
 import package::pool::tile_search::{Axes, first_maximum, maximum, window_axes};
-import package::pool::windows::window_start;
+import package::pool::windows::{line_windows, outputs, window_start};
 import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
@@ -23,14 +23,6 @@ import generated::{WORKGROUP, params};
 // A unit is this many results; one tile stores all of them.
 @if(one_by_one && (bits8 || bits16)) const UNIT: u32 = OUTPUTS;
 @if(one_by_one && (bits32 || bits64)) const UNIT: u32 = 1u;
-
-fn outputs() -> vec3<u32> {
-    return vec3<u32>(
-        params.windows.axes[0].outputs,
-        params.windows.axes[1].outputs,
-        params.windows.axes[2].outputs,
-    );
-}
 
 // The number of the result of a window.
 fn result_number(tile: Tile, window: vec3<u32>) -> u32 {
@@ -133,10 +125,8 @@ fn make(tile: Tile, first: u32) {
     var found: array<Key, PER_STORE>;
     for (var i = 0u; i < PER_STORE; i++) {
         let line = quotient(first + i, params.windows.by_line);
-        let row = quotient(line, params.windows.by_axis1);
-        let outer = quotient(row, params.windows.by_axis0);
-        let all = outputs();
-        let window = vec3<u32>(row - outer * all.x, line - row * all.y, first + i - line * all.z);
+        let in_line = first + i - line * params.windows.by_line.x;
+        let window = vec3<u32>(line_windows(line).xy, in_line);
         let start = vec3<i32>(
             window_start(0u, window.x),
             window_start(1u, window.y),

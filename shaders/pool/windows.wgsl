@@ -4,8 +4,29 @@
 //
 // With `shared_out` there are axes that windows split evenly: these begin after multiples of a stride and
 // a fraction, rounded down, and end where the next one begins, rounded up (src/pool/drift.rs).
+import package::common::divide::quotient;
 @if(shared_out) import package::common::divide::scaled;
 import generated::{Axis, params};
+
+// The number of windows along each axis.
+fn outputs() -> vec3<u32> {
+    return vec3<u32>(
+        params.windows.axes[0].outputs,
+        params.windows.axes[1].outputs,
+        params.windows.axes[2].outputs,
+    );
+}
+
+// The windows along axes 0 and 1 that a line belongs to, and last its place along the outer axis.
+fn line_windows(line: u32) -> vec3<u32> {
+    let plane = quotient(line, params.windows.by_axis1);
+    let outer = quotient(plane, params.windows.by_axis0);
+    return vec3<u32>(
+        plane - outer * params.windows.by_axis0.x,
+        line - plane * params.windows.by_axis1.x,
+        outer,
+    );
+}
 
 // The distance of a tap from the first one of its window. In a loop better with the axis from a
 // variable: drivers read a parameter again each time.

@@ -19,7 +19,7 @@ import package::common::key::{key_above, key_equal, key_rank};
 import package::common::source::{source_block, source_word};
 import package::common::vector::{vector_above, vector_equal, vector_rank};
 import package::pool::gather::NONE;
-import package::pool::windows::{has_element, tap_offset, window_start};
+import package::pool::windows::{has_element, line_windows, tap_offset, window_start};
 import generated::{BREADTH, Held, PER_POSITION, SHIFT, STRIDE, WORKGROUP};
 import generated::{add_position, begin_strip, move_on, params, rows_of, store_windows};
 
@@ -59,12 +59,9 @@ fn slide(invocation: u32) {
     let result_lines = Lines(result_place(line_results), max(params.windows.inner / BLOCK, 1u));
     for (var i = begin; i < end; i++) {
         let line = quotient(i, params.strips.by_per_line);
-        let rest = quotient(line, params.windows.by_axis1);
-        let outer = quotient(rest, params.windows.by_axis0);
-        let first0 = window_start(0u, rest - outer * params.windows.by_axis0.x);
-        let first1 = window_start(1u, line - rest * params.windows.by_axis1.x);
-        let origin = source_place(params.windows.base + outer * params.windows.outer_pitch) + inner;
-        let rows = rows_of(origin, first0, first1);
+        let place = line_windows(line);
+        let origin = source_place(params.windows.base + place.z * params.windows.outer_pitch) + inner;
+        let rows = rows_of(origin, window_start(0u, place.x), window_start(1u, place.y));
         let first = (i - line * params.strips.per_line) * params.strips.steps;
         let last = min(first + params.strips.steps, steps);
         var at = (window_start(2u, first * PER_POSITION) - SHIFT) / i32(PER_POSITION);

@@ -149,6 +149,11 @@ impl<'a> Builder<'a> {
         (4 / self.item()).max(1)
     }
 
+    /// Results of an output vector, as in `shaders/common/vector.wgsl`.
+    pub(crate) fn vector(&self) -> u64 {
+        if self.item() == 8 { 2 } else { 4 }
+    }
+
     /// New scratch for a number of elements.
     pub(crate) fn scratch(&mut self, elements: u64) -> Region {
         Region::all(self.scratch_bytes(elements * self.item()))

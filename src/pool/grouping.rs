@@ -45,11 +45,11 @@ impl Planner<'_> {
             let mut flat = group.clone();
             flat.axes[2] = axis.flat(inner);
             flat.inner = 1;
-            let is_cheaper = |tile: &Tile| {
-                let flat = self.tile(&flat).filter(|_| tile.one_by_one);
-                flat.is_some_and(|flat| flat.cost(&self.builder) < tile.cost(&self.builder))
+            let cost = |tile: Tile| tile.cost(&self.builder);
+            let keeps = |tile: Tile| {
+                !tile.one_by_one || self.tile(&flat).is_none_or(|flat| cost(flat) >= cost(tile))
             };
-            if self.tile(&group).is_none_or(|tile| is_cheaper(&tile)) {
+            if !self.tile(&group).is_some_and(keeps) {
                 return flat;
             }
         }

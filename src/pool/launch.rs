@@ -77,7 +77,7 @@ impl Planner<'_> {
             self.builder.push(LaunchDesc { purpose, shader, params, sources, results }, invocations)
         } else {
             // One output vector for each invocation.
-            let vector = if builder.item() == 8 { 2 } else { 4 };
+            let vector = builder.vector();
             let skipped = u64::from(result_base) % vector;
             // Whether the results of a vector are in one line, and their elements too.
             let contiguous = group.line_results().is_multiple_of(vector) && skipped == 0;

@@ -88,8 +88,9 @@ impl Tile {
         let each = |all: u64| all.div_ceil(builder.workgroup());
         let taps: u64 = self.group.axes.iter().map(|axis| axis.taps).product();
         let words = self.windows.iter().product::<u64>().div_ceil(builder.per_word());
-        // Of a unit that tiles share, an invocation gathers four results.
-        let gathered = if self.one_by_one && builder.per_word() > 1 { 4 } else { 0 };
+        // An invocation gathers an output vector that tiles share.
+        let shares = self.one_by_one && builder.per_word() > 1;
+        let gathered = if shares { builder.vector() } else { 0 };
         each(self.cover.iter().product()) + (each(words) * builder.per_word() + gathered) * taps
     }
 

@@ -346,8 +346,8 @@ fn hostile_attributes_are_errors_or_plans() {
     }
 }
 
-/// The channels of pictures beside each other, three of a byte: lines of whole words are tiles of lines,
-/// not of channels.
+/// Channels beside each other, as in pictures: if the lines of all channels are whole words, tiles have such
+/// lines, not rows of channels.
 #[test]
 fn tiles_of_pictures_have_whole_lines() {
     for (t, channels) in [(ElementType::U8, 3), (ElementType::F16, 3), (ElementType::U8, 30)] {

@@ -21,7 +21,7 @@ impl Planner<'_> {
         let one = Axis { size: u64::MAX, pitch: 1 };
         let positions = self.initial.map_or(one, |initial| initial.positions);
         // Results of an invocation: an output vector.
-        let vector = if builder.item() == 8 { 2 } else { 4 };
+        let vector = builder.vector();
         let invocations = (u64::from(result_base) % vector + outputs).div_ceil(vector);
         let mut params = Params {
             by_inner: divisor(self.inner),
