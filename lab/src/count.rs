@@ -19,6 +19,8 @@ pub struct Counts {
     pub requested: u64,
     /// Bytes between the far cache and memory.
     pub memory: u64,
+    /// Results of arithmetic, as the text has it, of one component for a warp.
+    pub operations: u64,
     /// Iterations of loops: those of invocations that run, and all of their warps'.
     pub iterations: u64,
     pub slots: u64,
@@ -31,6 +33,7 @@ impl Counts {
         self.used += other.used;
         self.requested += other.requested;
         self.memory += other.memory;
+        self.operations += other.operations;
         self.iterations += other.iterations;
         self.slots += other.slots;
         self.invocations += other.invocations;
@@ -100,6 +103,10 @@ impl Watch for Counter {
 
     fn launch(&mut self, invocations: u64) {
         self.counts.invocations += invocations;
+    }
+
+    fn operations(&mut self, results: u64) {
+        self.counts.operations += results;
     }
 
     fn iteration(&mut self, running: u32, began: u32) -> Result<()> {

@@ -8,6 +8,7 @@ use wgmax_cli::bench::item::Item;
 use wgmax_cli::table::Table;
 
 use crate::count::Counts;
+use crate::machine::LANES;
 
 /// An item, made smaller, and its counts.
 pub struct Row {
@@ -39,6 +40,11 @@ impl Counts {
         }
     }
 
+    /// Operations of an invocation for each of the fewest bytes.
+    pub fn operations_of(&self, fewest: u64) -> f64 {
+        (LANES as u64 * self.operations) as f64 / fewest as f64
+    }
+
     /// The fraction of loops' iterations in which invocations wait for others.
     pub fn idle(&self) -> f64 {
         match self.slots {
@@ -52,6 +58,7 @@ impl Counts {
             "efficiency": self.efficiency(),
             "requested": self.requested as f64 / fewest as f64,
             "traffic": self.memory as f64 / fewest as f64,
+            "operations": self.operations_of(fewest),
             "idle": self.idle(),
             "invocations": self.invocations,
         })
@@ -70,6 +77,7 @@ impl Row {
             format!("{}\n{}", launches.len(), sum.invocations),
             format!("{:.2}\n{:.2}", sum.efficiency(), sum.idle()),
             format!("{requested:.2}\n{moved:.2}"),
+            format!("{:.1}", sum.operations_of(counted.fewest)),
         ]
     }
 
@@ -117,7 +125,13 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "counted on a modelled GPU, not timed; {} plans", self.plan)?;
-        let header = ["item", "launches\ninvocations", "efficiency\nidle", "requested\ntraffic"];
+        let header = [
+            "item",
+            "launches\ninvocations",
+            "efficiency\nidle",
+            "requested\ntraffic",
+            "operations",
+        ];
         let mut table = Table::new(&header).wrap(0);
         let mut reasons = String::new();
         for row in &self.rows {
@@ -136,4 +150,6 @@ idle: the part of loop iterations in which an invocation waits for others of
   its warp
 requested: bytes of these sectors, over the fewest (inputs and results, once)
 traffic: bytes to and from memory behind caches of 128 KiB and 4 MiB, over the
-  fewest";
+  fewest
+operations: integer operations of one component, as the text has them, for each
+  of the fewest bytes; compilers save some";

@@ -7,6 +7,7 @@
 // With positions, an invocation keeps the largest rank so far and its block, and searches only the
 // elements of that block. So it does little more than without positions.
 import package::common::block::{Acc, BLOCK, acc_add, acc_add_with, acc_add_some, acc_fold, acc_keys};
+import package::common::divide::quotient;
 import package::common::element::kernel_ranking;
 import package::common::invocation::{Invocation, group_number};
 import package::common::key::{KEY_LOWEST, Key, key_above, key_equal, key_max, key_rank};
@@ -50,32 +51,51 @@ fn begin_with(block: u32) -> State {
     return State(KEY_LOWEST, block);
 }
 
-// Adds a block: `block` is its number in the source.
+// What decides between elements, in variables: drivers may fetch uniforms in a loop each time.
+@if(!positions) alias Rules = Ranking;
+
+@if(positions)
+struct Rules {
+    ranking: Ranking,
+    // Whether the last of equal elements counts, not the first.
+    last: bool,
+}
+
 @if(!positions)
-fn add(state: State, words: vec4<u32>, ranking: Ranking, block: u32) -> State {
-    return acc_add_with(state, words, ranking);
+fn rules() -> Rules {
+    return kernel_ranking();
 }
 
 @if(positions)
-fn add(state: State, words: vec4<u32>, ranking: Ranking, block: u32) -> State {
-    return note(state, acc_add_with(Acc(), words, ranking), block);
+fn rules() -> Rules {
+    return Rules(kernel_ranking(), params.positions.tie_mask != 0u);
+}
+
+// Adds a block: `block` is its number in the source.
+@if(!positions)
+fn add(state: State, words: vec4<u32>, by: Rules, block: u32) -> State {
+    return acc_add_with(state, words, by);
+}
+
+@if(positions)
+fn add(state: State, words: vec4<u32>, by: Rules, block: u32) -> State {
+    return note(state, acc_add_with(Acc(), words, by.ranking), by.last, block);
 }
 
 // Adds the elements first <= i < end of a block.
 @if(!positions)
-fn add_some(state: State, words: vec4<u32>, first: u32, end: u32, block: u32) -> State {
+fn add_some(state: State, words: vec4<u32>, by: Rules, block: u32, first: u32, end: u32) -> State {
     return acc_add_some(state, words, first, end);
 }
 
 @if(positions)
-fn add_some(state: State, words: vec4<u32>, first: u32, end: u32, block: u32) -> State {
-    return note(state, acc_add_some(Acc(), words, first, end), block);
+fn add_some(state: State, words: vec4<u32>, by: Rules, block: u32, first: u32, end: u32) -> State {
+    return note(state, acc_add_some(Acc(), words, first, end), by.last, block);
 }
 
-fn note(best: State, acc: Acc, block: u32) -> State {
+@if(positions)
+fn note(best: State, acc: Acc, last: bool, block: u32) -> State {
     let rank = key_rank(acc_fold(acc));
-    // The first of equal elements, or the last.
-    let last = params.positions.tie_mask != 0u;
     let takes = select(key_above(rank, best.rank), !key_above(best.rank, rank), last);
     return State(select(best.rank, rank, takes), select(best.block, block, takes));
 }
@@ -118,42 +138,44 @@ fn found_in(best: State, start: u32, end: u32, skipped: u32) -> Found {
 }
 
 fn unit_found(unit: u32, lane: u32) -> Found {
-    let row = unit / params.splits;
-    let skipped = (unit % params.splits) * params.chunk;
+    let row = quotient(unit, params.splits);
+    let skipped = (unit - row * params.splits.x) * params.chunk;
     let start = params.base + row * params.len + skipped;
     let end = start + min(params.chunk, params.len - skipped);
 
-    // The blocks at the ends may be shared with neighbours, so invocations take their first blocks
-    // before the loop and their last ones after it. Between them are whole blocks, with four loads
-    // in flight. Drivers fetch the descriptor of a source before a loop only if the shader uses its
-    // length.
-    let first = start / BLOCK;
+    // Only the blocks at the ends may be shared with neighbours. Between them are whole blocks, with
+    // four loads in flight. Drivers fetch the descriptor of a source before a loop only if the shader
+    // uses its length.
     let last = min(end / BLOCK, source_len());
     let step = params.threads_per_row;
-    let ranking = kernel_ranking();
-    var block = first + lane;
-    // A return: with a condition around the first load, positions took 1.07 of the time on llvmpipe.
+    let by = rules();
+    var block = start / BLOCK + lane;
     if block * BLOCK >= end {
         return nothing();
     }
-    let skip = select(0u, start % BLOCK, lane == 0u);
-    let words = source_block(block);
-    var state = add_some(begin_with(block), words, skip, min(BLOCK, end - block * BLOCK), block);
-    block += step;
+    var state = begin_with(block);
+    if block * BLOCK < start {
+        let most = min(BLOCK, end - block * BLOCK);
+        state = add_some(state, source_block(block), by, block, start % BLOCK, most);
+        block += step;
+    }
     while block + 3u * step < last {
         let w0 = source_block(block);
         let w1 = source_block(block + step);
         let w2 = source_block(block + 2u * step);
         let w3 = source_block(block + 3u * step);
-        state = add(state, w0, ranking, block);
-        state = add(state, w1, ranking, block + step);
-        state = add(state, w2, ranking, block + 2u * step);
-        state = add(state, w3, ranking, block + 3u * step);
+        state = add(state, w0, by, block);
+        state = add(state, w1, by, block + step);
+        state = add(state, w2, by, block + 2u * step);
+        state = add(state, w3, by, block + 3u * step);
         block += 4u * step;
     }
-    while block * BLOCK < end {
-        state = add_some(state, source_block(block), 0u, end - block * BLOCK, block);
+    while block < last {
+        state = add(state, source_block(block), by, block);
         block += step;
+    }
+    if block * BLOCK < end {
+        state = add_some(state, source_block(block), by, block, 0u, end - block * BLOCK);
     }
     return found_in(state, start, end, skipped);
 }
@@ -192,19 +214,21 @@ fn store_place(unit: u32, local: u32) {}
 @if(positions)
 fn store_place(unit: u32, local: u32) {
     let place = places[local] ^ params.positions.tie_mask;
-    store_position(unit, unit / params.splits * params.len + place, place);
+    store_position(unit, quotient(unit, params.splits) * params.len + place, place);
 }
 
 @compute @workgroup_size(WORKGROUP)
 fn main(at: Invocation) {
     let group = group_number(at);
-    let units = WORKGROUP / params.threads_per_row;
-    let total = params.rows * params.splits;
+    // A power of two.
+    let shift = firstTrailingBit(params.threads_per_row);
+    let units = WORKGROUP >> shift;
+    let total = params.rows * params.splits.x;
     // The first word may begin with results of an earlier launch.
     let lead = params.result_base % PER_STORE;
     // Before the first unit this wraps around to a large number.
-    let unit = group * units + at.local / params.threads_per_row - lead;
-    let lane = at.local % params.threads_per_row;
+    let unit = group * units + (at.local >> shift) - lead;
+    let lane = at.local & (params.threads_per_row - 1u);
 
     var found: Found;
     if unit < total {
@@ -226,7 +250,7 @@ fn main(at: Invocation) {
     if at.local < units / PER_STORE && word * PER_STORE < total + lead {
         var stored: array<Key, PER_STORE>;
         for (var i = 0u; i < PER_STORE; i++) {
-            stored[i] = keys[(at.local * PER_STORE + i) * params.threads_per_row];
+            stored[i] = keys[(at.local * PER_STORE + i) << shift];
         }
         let begin = select(0u, lead, word == 0u);
         let end = min(PER_STORE, total + lead - word * PER_STORE);

@@ -9,7 +9,7 @@ use super::positions::Counting;
 use super::rows::{self, ROWS};
 use super::tuning::{Cut, Extents, Start, Tuning};
 use crate::base::error::{Error, Result};
-use crate::plan::{Builder, Kernel, LaunchDesc, Plan, Range, Region, Target, gcd};
+use crate::plan::{Builder, Kernel, LaunchDesc, Plan, Range, Region, Target, divisor, gcd};
 use crate::tensor::{Indices, Rules};
 
 /// The plan of a reduction.
@@ -316,7 +316,8 @@ impl Planner<'_, '_> {
             let (source_base, _) = bind(&mut sources, ends[0]).unwrap_or((0, 0));
             let (result_base, words) = bind(&mut results, ends[1]).unwrap_or((0, 1));
             let (first, weight) = (steps.first as u32, steps.weight as u32);
-            Counting { tie_mask: found.tie_mask, first, weight, source_base, result_base, words }
+            let (tie_mask, padding) = (found.tie_mask, [0; 2]);
+            Counting { tie_mask, first, weight, source_base, result_base, words, padding }
         });
         Bound { sources, results, base, result_base, counting }
     }
@@ -347,12 +348,11 @@ impl Planner<'_, '_> {
             base,
             rows: e.outer as u32,
             len: e.n as u32,
-            splits: splits as u32,
             chunk: chunk as u32,
             threads_per_row: threads as u32,
             result_base,
             ranking: self.builder.ranking,
-            padding: [0; 3],
+            splits: divisor(splits),
             positions: counting.unwrap_or_else(Counting::zeroed),
         };
         let units = match special {
@@ -378,7 +378,7 @@ impl Planner<'_, '_> {
         // the device.
         let lines = if e.n.is_multiple_of(block) { 1 } else { 2 };
         let enough = parallelism.div_ceil(e.outer).max(lines * self.tuning.line).min(blocks);
-        let shared = (blocks / self.tuning.min_blocks).max(enough);
+        let shared = (blocks / self.tuning.row_blocks).max(enough);
         let mut threads = shared.next_power_of_two().min(max_threads);
         // The ends of a piece take an iteration or two more.
         let max_iterations = self.builder.max_iterations() - 2;

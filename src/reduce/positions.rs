@@ -25,6 +25,7 @@ params! {
         /// Where the positions of the results begin, and the words of one.
         pub result_base: u32,
         pub words: u32,
+        pub padding: [u32; 2],
     }
 }
 

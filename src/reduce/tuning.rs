@@ -12,9 +12,12 @@ pub(crate) struct Tuning {
     pub max_threads_per_column: u64,
     /// Blocks (16 bytes) of a cache line, which neighbouring invocations should read together.
     pub line: u64,
-    /// Blocks that an invocation should read before more invocations share a row or a column, or a
-    /// row is split over more workgroups.
+    /// Blocks that an invocation should read before more invocations share a column, or a row is
+    /// split over more workgroups.
     pub min_blocks: u64,
+    /// Blocks that an invocation should read before more invocations share a row, if there are
+    /// enough rows. It has four loads in flight, and then has work to do while it waits.
+    pub row_blocks: u64,
     /// Minimum rows of a piece of a column for each invocation.
     pub min_rows: u64,
     /// Columns of fewer bytes than this are widened by taking several rows as one.
@@ -34,6 +37,7 @@ pub(crate) const HARDWARE: Tuning = Tuning {
     max_threads_per_column: 256,
     line: 8,
     min_blocks: 4,
+    row_blocks: 16,
     min_rows: 16,
     narrow: 4096,
     widened: 1,

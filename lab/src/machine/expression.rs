@@ -184,6 +184,17 @@ impl<W: Watch> Machine<'_, W> {
             }
             other => bail!("the expression {other:?} is not known"),
         }
+        let computes = matches!(
+            expression,
+            Expression::Unary { .. }
+                | Expression::Binary { .. }
+                | Expression::Select { .. }
+                | Expression::Relational { .. }
+                | Expression::Math { .. }
+        );
+        if computes {
+            self.watch.operations((out.len() / self.warps * running.len()) as u64);
+        }
         self.set(handle, Slot::Value(Words::new(out)))?;
         if W::STRICT {
             let shades = self.shade_of(handle, expression, warps)?;

@@ -36,8 +36,8 @@ pub use memory::{Access, Binding, Memory, Order, Shadow};
 use shade::Shades;
 pub use shade::{ELEMENT, PLAIN, RAW, SUM, UNWRITTEN, WRAPPED, mix, of_set, whole};
 pub use sum::{Function as Summing, ROUNDED, ZERO, computed as summed};
-pub use value::lanes;
-use value::{Base, LANES, Lane32, Mask, Slot, Words};
+use value::{Base, Lane32, Mask, Slot, Words};
+pub use value::{LANES, lanes};
 
 /// What variables of workgroups hold before anything is stored.
 const STALE: u32 = 0xa5c3_5a3c;
@@ -55,6 +55,8 @@ pub trait Watch {
     fn launch(&mut self, _invocations: u64) {}
     /// A warp loads or stores.
     fn access(&mut self, _access: &Access) {}
+    /// Warps compute so many results of one operation.
+    fn operations(&mut self, _results: u64) {}
     /// A warp runs a loop's body once more, with this many of the invocations that began the loop.
     /// An error ends the run.
     fn iteration(&mut self, _running: u32, _began: u32) -> Result<()> {
