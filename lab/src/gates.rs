@@ -30,6 +30,7 @@ struct Row {
     requested: f64,
     traffic: f64,
     launches: f64,
+    operations: f64,
 }
 
 const fn gate(
@@ -101,6 +102,30 @@ const GATES: &[Gate] = &[
         AtMost(3.0),
     ),
     gate("pools of small windows take one launch", is_small, |row| row.launches, AtMost(1.0)),
+    gate(
+        "windows that double take one launch, and move each byte once",
+        |item| ["P05", "P06", "P07"].iter().any(|long| item.starts_with(long)),
+        |row| row.traffic * row.launches,
+        AtMost(1.05),
+    ),
+    gate(
+        "reductions compute few numbers for each byte",
+        |item| is_plain_reduction(item) && !item.starts_with("R00"),
+        |row| row.operations,
+        AtMost(8.5),
+    ),
+    gate(
+        "small windows of 32 bits compute few numbers for each byte",
+        |item| is_small(item) && !item.starts_with("P16") && !has_short_elements(item),
+        |row| row.operations,
+        AtMost(21.0),
+    ),
+    gate(
+        "small windows of 8 and 16 bits compute few numbers for each byte",
+        |item| item.starts_with("P01") && has_short_elements(item),
+        |row| row.operations,
+        AtMost(40.0),
+    ),
     gate("gradients move each byte once", is_gradient, |row| row.traffic, AtMost(1.05)),
     gate("gradients take one launch", is_gradient, |row| row.launches, AtMost(1.0)),
 ];
@@ -117,6 +142,11 @@ fn is_plain_reduction(item: &str) -> bool {
 /// Reductions with positions.
 fn has_positions(item: &str) -> bool {
     is_reduction(item) && item.ends_with("_idx")
+}
+
+/// Elements of 8 or 16 bits.
+fn has_short_elements(item: &str) -> bool {
+    ["_f16", "_i8", "_u8"].iter().any(|element| item.ends_with(element))
 }
 
 /// Gradients of pools.
@@ -152,7 +182,8 @@ fn count(plan: TuningChoice, elements: usize, row_bytes: usize) -> BTreeMap<Stri
         let (requested, traffic) = counted.ratios();
         let launches = counted.launches.len() as f64;
         let efficiency = counted.sum.efficiency();
-        (row.item.name, Row { efficiency, requested, traffic, launches })
+        let operations = counted.sum.operations_of(counted.fewest);
+        (row.item.name, Row { efficiency, requested, traffic, launches, operations })
     });
     rows.collect()
 }

@@ -939,7 +939,11 @@ mod tests {
         let operator = Operator::from(ReduceMax::new().axes([1]));
         prove_replaced(&operator, &[&data], ("", "")).unwrap();
         for (find, replace, error) in [
-            ("let skip = select(0u, start % BLOCK, lane == 0u);", "let skip = 1u;", "lacks"),
+            (
+                "var block = start / BLOCK + lane;",
+                "var block = start / BLOCK + lane + 1u;",
+                "lacks",
+            ),
             (
                 "let start = params.base + row * params.len + skipped;",
                 "let start = params.base + row * params.len + skipped - min(row, 1u);",

@@ -7,6 +7,12 @@ fn quotient(n: u32, by: vec4<u32>) -> u32 {
     return high_product(n << 1u, by.y) >> by.z;
 }
 
+// The same for numbers below 2^15, whose product with m is one word. Of no use for other numbers: such
+// a divisor has another m and s.
+fn small_quotient(n: u32, by: vec4<u32>) -> u32 {
+    return (n * by.y) >> by.z;
+}
+
 fn quotients(n: vec4<u32>, by: vec4<u32>) -> vec4<u32> {
     return high_products(n << vec4<u32>(1u), by.y) >> vec4<u32>(by.z);
 }

@@ -5,7 +5,7 @@
 //
 // An invocation computes a word of the result, or an element of 64 bits. There is no inner axis.
 // The CPU kernel is in src/gradient/tile.rs.
-import package::common::divide::quotient;
+import package::common::divide::{quotient, small_quotient};
 import package::common::invocation::{Invocation, group_number};
 import package::common::store::PER_STORE;
 import package::gradient::elements::gradient;
@@ -40,8 +40,8 @@ fn span(i: u32, distance: u32) -> Span {
 
 // Finds the maximum of a window of the tile.
 fn find(tile: Tile, number: u32) {
-    let row = quotient(number, params.tiles.by_words);
-    let row0 = quotient(row, params.tiles.by_windows1);
+    let row = small_quotient(number, params.tiles.by_words);
+    let row0 = small_quotient(row, params.tiles.by_windows1);
     let window = vec3<u32>(
         row0,
         row - row0 * params.tiles.windows.y,

@@ -2,7 +2,7 @@
 // once, into workgroup memory. The kernels pool/tile and gradient/tile use them. There is no inner
 // axis. The same in Rust is src/pool/tile.rs.
 import package::common::block::{Acc, BLOCK, acc_add, acc_keys};
-import package::common::divide::quotient;
+import package::common::divide::{quotient, small_quotient};
 import package::common::invocation::Invocation;
 import package::common::key::{KEY_LOWEST, Key};
 import package::common::source::source_block;
@@ -76,8 +76,8 @@ fn touches_padding(tile: Tile) -> bool {
 }
 
 fn load_piece(tile: Tile, number: u32) -> Piece {
-    let row = quotient(number, params.tiles.by_blocks);
-    let place0 = quotient(row, params.tiles.by_cover1);
+    let row = small_quotient(number, params.tiles.by_blocks);
+    let place0 = small_quotient(row, params.tiles.by_cover1);
     let at0 = tile.first.x + i32(place0);
     let at1 = tile.first.y + i32(row - place0 * params.tiles.cover.y);
     var piece: Piece;
@@ -101,9 +101,19 @@ fn load_piece(tile: Tile, number: u32) -> Piece {
     return piece;
 }
 
+// Stores the keys of a block: without conditions, unless the row begins or ends within it.
 fn keep_piece(piece: Piece) {
-    var none: Acc;
-    let found = acc_keys(acc_add(none, piece.words));
+    if piece.begin >= piece.end {
+        return;
+    }
+    let found = acc_keys(acc_add(Acc(), piece.words));
+    if piece.column >= piece.begin && piece.column + i32(BLOCK) <= piece.end {
+        let at = piece.row + u32(piece.column);
+        for (var i = 0u; i < BLOCK; i++) {
+            keys[at + i] = found[i];
+        }
+        return;
+    }
     for (var i = 0u; i < BLOCK; i++) {
         let column = piece.column + i32(i);
         if column >= piece.begin && column < piece.end {
@@ -122,11 +132,16 @@ fn key_at(place: vec3<u32>) -> u32 {
     return (place.x * params.tiles.cover.y + place.y) * params.tiles.cover.z + place.z;
 }
 
+// The number of keys that the tile covers.
+fn covered_keys() -> u32 {
+    return params.tiles.cover.x * params.tiles.cover.y * params.tiles.cover.z;
+}
+
 // Loads the elements that the tile covers.
 fn load_tile(at: Invocation, tile: Tile) {
     // Padding is the identity of the maximum. Workgroup memory is not initialised.
-    let covered = params.tiles.cover.x * params.tiles.cover.y * params.tiles.cover.z;
-    for (var i = at.local; i < select(0u, covered, touches_padding(tile)); i += WORKGROUP) {
+    let filled = select(0u, covered_keys(), touches_padding(tile));
+    for (var i = at.local; i < filled; i += WORKGROUP) {
         keys[i] = KEY_LOWEST;
     }
     workgroupBarrier();

@@ -2,7 +2,7 @@
 // elements for its tile of level 1 strip by strip, and then computes each level from the one above
 // in its own memory. Every window has an element. The CPU kernel is in src/pool/cpu/pyramid.rs.
 import package::common::block::{ELEMENT_BITS, PER_WORD};
-import package::common::divide::quotient;
+import package::common::divide::small_quotient;
 import package::common::element::element_words;
 import package::common::invocation::{Invocation, group_number};
 import package::common::key::{KEY_LOWEST, key_max};
@@ -22,7 +22,7 @@ struct Above {
 fn make(at: Invocation, tile: vec4<u32>, level: Level, begin: u32, above: Above) {
     let made = level.made_rows * level.by_columns.x;
     for (var i = at.local; i < made; i += WORKGROUP) {
-        let row = quotient(i, level.by_columns);
+        let row = small_quotient(i, level.by_columns);
         let column = i - row * level.by_columns.x;
         let first = above.first + row * level.stride0 * above.pitch + column * level.stride1;
         var best = KEY_LOWEST;
@@ -61,7 +61,7 @@ fn store_level(at: Invocation, tile: vec4<u32>, level: Level) {
     let is_stored = level.result != NO_RESULT && is_wanted(tile_at(vec3<u32>(0u), tile.w));
     let words = select(0u, level.own_rows * level.by_words.x, is_stored);
     for (var i = at.local; i < words; i += WORKGROUP) {
-        let row = quotient(i, level.by_words);
+        let row = small_quotient(i, level.by_words);
         let column = (i - row * level.by_words.x) * PER_WORD;
         let row_of_all = tile.y * level.own_rows + row;
         let column_of_all = tile.z * level.own_columns + column;

@@ -5,16 +5,20 @@
 // A word of results has neighbours along axis 2 or, with `one_by_one`, any neighbours. Then the
 // results of a tile are neighbours, too. The vector that tiles share belongs to the one where it begins,
 // which gathers its elements from the source.
-import package::common::divide::quotient;
+import package::common::divide::small_quotient;
 import package::common::invocation::{Invocation, group_number};
 import package::common::key::Key;
+@if(doubled) import package::common::key::key_max;
 import package::common::store::{PER_STORE, store_keys};
 @if(one_by_one && (bits8 || bits16)) import package::common::vector::OUTPUTS;
 import package::pool::box::{Tile, is_wanted, kept_key, load_tile, tile_at, tile_number};
+@if(doubled) import package::pool::box::{covered_keys, keys};
+@if(doubled) import generated::KEYS;
 @if(one_by_one && (bits8 || bits16)) import package::pool::gather::gather;
 import package::pool::numbering::store_index;
 import package::pool::tile_search::{Axes, first_maximum, maximum, window_axes};
-import package::pool::windows::{line_windows, outputs, window_start};
+@if(one_by_one) import package::pool::windows::window_start;
+import package::pool::windows::outputs;
 import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
@@ -23,6 +27,48 @@ import generated::{WORKGROUP, params};
 // A unit is this many results; one tile stores all of them.
 @if(one_by_one && (bits8 || bits16)) const UNIT: u32 = OUTPUTS;
 @if(one_by_one && (bits32 || bits64)) const UNIT: u32 = 1u;
+
+// Where windows are long, a key becomes the maximum of the 2^n keys from it on along each axis, and
+// a window is two of these along each axis, which may overlap.
+@if(doubled)
+fn double_windows(at: Invocation, tile: Tile) {
+    let covered = select(0u, covered_keys(), is_wanted(tile));
+    for (var axis = 0u; axis < 3u; axis++) {
+        var distance = params.doubling.steps[axis];
+        for (var i = 0u; i < params.doubling.passes[axis]; i++) {
+            join_keys(at, covered, distance);
+            distance *= 2u;
+        }
+    }
+}
+
+@if(!doubled)
+fn double_windows(at: Invocation, tile: Tile) {}
+
+// Keys of an invocation, in registers.
+@if(doubled) const SHARE: u32 = (KEYS + WORKGROUP - 1u) / WORKGROUP;
+
+// Joins each key with the one at a distance. At the end of a row that is a key of the next one, and
+// at the end of the tile there is none: no window has such a result.
+@if(doubled)
+fn join_keys(at: Invocation, covered: u32, distance: u32) {
+    let end = max(covered, distance) - distance;
+    var joined: array<Key, SHARE>;
+    for (var i = 0u; i < SHARE; i++) {
+        let number = at.local + i * WORKGROUP;
+        if number < end {
+            joined[i] = key_max(keys[number], keys[number + distance]);
+        }
+    }
+    workgroupBarrier();
+    for (var i = 0u; i < SHARE; i++) {
+        let number = at.local + i * WORKGROUP;
+        if number < end {
+            keys[number] = joined[i];
+        }
+    }
+    workgroupBarrier();
+}
 
 // The number of the result of a window.
 fn result_number(tile: Tile, window: vec3<u32>) -> u32 {
@@ -49,6 +95,7 @@ fn main(at: Invocation) {
     let number = tile_number(group_number(at));
     let tile = tile_at(params.tiles.windows.xyz * number.xyz, number.w);
     load_tile(at, tile);
+    double_windows(at, tile);
     if is_wanted(tile) {
         store(at, tile);
     }
@@ -63,24 +110,30 @@ fn store(at: Invocation, tile: Tile) {
     }
 }
 
+// A window of the tile, along each axis; of some windows that fill a word, the number of that word.
+fn window_at(number: u32) -> vec3<u32> {
+    let row = small_quotient(number, params.tiles.by_words);
+    let row0 = small_quotient(row, params.tiles.by_windows1);
+    return vec3<u32>(
+        row0,
+        row - row0 * params.tiles.windows.y,
+        number - row * params.tiles.windows.w,
+    );
+}
+
 // Computes a word of results of the tile.
 @if(!one_by_one)
 fn make(tile: Tile, axes: Axes, number: u32) {
-    let row = quotient(number, params.tiles.by_words);
-    let row0 = quotient(row, params.tiles.by_windows1);
-    let at = vec3<u32>(
-        row0,
-        row - row0 * params.tiles.windows.y,
-        (number - row * params.tiles.windows.w) * PER_STORE,
-    );
+    let at = window_at(number) * vec3<u32>(1u, 1u, PER_STORE);
     if any(tile.window + at >= outputs()) {
         return;
     }
-    let strides = vec3<u32>(axes.axis0.stride, axes.axis1.stride, axes.axis2.stride);
+    let stride = axes.axis2.stride;
+    let begin = at * vec3<u32>(axes.axis0.stride, axes.axis1.stride, stride);
     let first = result_number(tile, tile.window + at);
     var found: array<Key, PER_STORE>;
     for (var i = 0u; i < PER_STORE; i++) {
-        found[i] = find(tile, (at + vec3<u32>(0u, 0u, i)) * strides, axes, first + i);
+        found[i] = find(tile, begin + vec3<u32>(0u, 0u, i * stride), axes, first + i);
     }
     store_keys((params.result_base + first) / PER_STORE, found, 0u, PER_STORE);
 }
@@ -103,7 +156,7 @@ fn store(at: Invocation, tile: Tile) {
 // Computes a word of results, which is the whole unit.
 @if(one_by_one && (bits32 || bits64))
 fn make_unit(tile: Tile, first: u32, count: u32, place: u32) {
-    make(tile, place);
+    make(tile, first, place - first);
 }
 
 // Computes a word of results by the tile. A unit that is not wholly in the tile is gathered, by the
@@ -113,26 +166,25 @@ fn make_unit(tile: Tile, first: u32, count: u32, place: u32) {
     // A unit before the tile wraps around to a large number.
     let before = place / UNIT * UNIT - params.result_base % UNIT - first;
     if before < count && count - before >= UNIT {
-        make(tile, place - params.result_base % UNIT);
+        make(tile, first, before + place % UNIT);
     } else if place % UNIT == 0u {
         gather(place / UNIT);
     }
 }
 
-// Computes the word of results that begins with a number.
+// Computes the word of results that begins with one of the tile.
 @if(one_by_one)
-fn make(tile: Tile, first: u32) {
+fn make(tile: Tile, first: u32, number: u32) {
     var found: array<Key, PER_STORE>;
     for (var i = 0u; i < PER_STORE; i++) {
-        let line = quotient(first + i, params.windows.by_line);
-        let in_line = first + i - line * params.windows.by_line.x;
-        let window = vec3<u32>(line_windows(line).xy, in_line);
+        let window = tile.window + window_at(number + i);
         let start = vec3<i32>(
             window_start(0u, window.x),
             window_start(1u, window.y),
             window_start(2u, window.z),
         );
-        found[i] = find(tile, vec3<u32>(start - tile.first), window_axes(window), first + i);
+        let begin = vec3<u32>(start - tile.first);
+        found[i] = find(tile, begin, window_axes(window), first + number + i);
     }
-    store_keys((params.result_base + first) / PER_STORE, found, 0u, PER_STORE);
+    store_keys((params.result_base + first + number) / PER_STORE, found, 0u, PER_STORE);
 }

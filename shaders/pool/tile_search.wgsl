@@ -23,17 +23,40 @@ fn window_axes(window: vec3<u32>) -> Axes {
 }
 
 // The maximum of the window that begins at a place of the tile. Padding has the lowest key.
+@if(doubled)
+fn maximum(begin: vec3<u32>, axes: Axes) -> Key {
+    let last = params.doubling.last;
+    let at = key_at(begin);
+    let best = key_max(pair(at, last.z), pair(at + last.y, last.z));
+    if last.x == 0u {
+        return best;
+    }
+    let other = at + last.x;
+    return key_max(best, key_max(pair(other, last.z), pair(other + last.y, last.z)));
+}
+
+@if(doubled)
+fn pair(at: u32, distance: u32) -> Key {
+    return key_max(keys[at], keys[at + distance]);
+}
+
+@if(!doubled)
 fn maximum(begin: vec3<u32>, axes: Axes) -> Key {
     let begin_key = key_at(begin);
     let pitch1 = params.tiles.cover.z;
     let pitch0 = params.tiles.cover.y * pitch1;
+    let tap1 = u32(tap_offset_by(axes.axis2, 1u));
+    let tap2 = u32(tap_offset_by(axes.axis2, 2u));
     var best = KEY_LOWEST;
     for (var j0 = 0u; j0 < axes.axis0.taps; j0++) {
         let begin0 = begin_key + u32(tap_offset_by(axes.axis0, j0)) * pitch0;
         for (var j1 = 0u; j1 < axes.axis1.taps; j1++) {
-            let begin1 = begin0 + u32(tap_offset_by(axes.axis1, j1)) * pitch1;
-            for (var j2 = 0u; j2 < axes.axis2.taps; j2++) {
-                best = key_max(best, keys[begin1 + u32(tap_offset_by(axes.axis2, j2))]);
+            let row = begin0 + u32(tap_offset_by(axes.axis1, j1)) * pitch1;
+            // Most windows have at most three taps. Those beyond the last one repeat it.
+            best = key_max(best, keys[row]);
+            best = key_max(best, key_max(keys[row + tap1], keys[row + tap2]));
+            for (var j2 = 3u; j2 < axes.axis2.taps; j2++) {
+                best = key_max(best, keys[row + u32(tap_offset_by(axes.axis2, j2))]);
             }
         }
     }

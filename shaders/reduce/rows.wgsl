@@ -93,6 +93,16 @@ fn add_some(state: State, words: vec4<u32>, by: Rules, block: u32, first: u32, e
     return note(state, acc_add_some(Acc(), words, first, end), by.last, block);
 }
 
+// Adds the elements start <= i < end of the source that a block has.
+fn add_end(state: State, by: Rules, block: u32, start: u32, end: u32) -> State {
+    let words = source_block(block);
+    let first = block * BLOCK;
+    if first >= start && end - first >= BLOCK {
+        return add(state, words, by, block);
+    }
+    return add_some(state, words, by, block, max(start, first) - first, min(BLOCK, end - first));
+}
+
 @if(positions)
 fn note(best: State, acc: Acc, last: bool, block: u32) -> State {
     let rank = key_rank(acc_fold(acc));
@@ -144,8 +154,8 @@ fn unit_found(unit: u32, lane: u32) -> Found {
     let end = start + min(params.chunk, params.len - skipped);
 
     // Only the blocks at the ends may be shared with neighbours. Between them are whole blocks, with
-    // four loads in flight. Drivers fetch the descriptor of a source before a loop only if the shader
-    // uses its length.
+    // four loads in flight. All blocks of a short row are loaded at once. Drivers fetch the descriptor
+    // of a source before a loop only if the shader uses its length.
     let last = min(end / BLOCK, source_len());
     let step = params.threads_per_row;
     let by = rules();
@@ -154,9 +164,8 @@ fn unit_found(unit: u32, lane: u32) -> Found {
         return nothing();
     }
     var state = begin_with(block);
-    if block * BLOCK < start {
-        let most = min(BLOCK, end - block * BLOCK);
-        state = add_some(state, source_block(block), by, block, start % BLOCK, most);
+    if block * BLOCK < start || (block + step) * BLOCK >= end {
+        state = add_end(state, by, block, start, end);
         block += step;
     }
     while block + 3u * step < last {
@@ -175,7 +184,7 @@ fn unit_found(unit: u32, lane: u32) -> Found {
         block += step;
     }
     if block * BLOCK < end {
-        state = add_some(state, source_block(block), by, block, 0u, end - block * BLOCK);
+        state = add_end(state, by, block, start, end);
     }
     return found_in(state, start, end, skipped);
 }

@@ -1,5 +1,8 @@
 //! The divisors of `shaders/common/divide.wgsl`.
 
+/// Above the numbers that [`small_divisor`] divides.
+pub(crate) const SMALL: u64 = 1 << 15;
+
 /// How a shader divides numbers below 2^31 by a divisor other than 0: the divisor, a multiplier and
 /// a shift.
 pub fn divisor(by: u64) -> [u32; 4] {
@@ -12,6 +15,16 @@ pub fn divisor(by: u64) -> [u32; 4] {
     // 2^l / by: too little to change n m / 2^(31 + l) rounded down.
     let multiplier = (1u64 << (31 + shift)).div_ceil(by);
     [by as u32, multiplier as u32, shift, 0]
+}
+
+/// How a shader divides numbers below [`SMALL`] by a divisor other than 0, by `small_quotient`.
+pub(crate) fn small_divisor(by: u64) -> [u32; 4] {
+    if by >= SMALL {
+        return [SMALL as u32, 0, 0, 0];
+    }
+    // As above, with 2^15 in place of 2^31: m has 16 bits.
+    let shift = 15 + by.next_power_of_two().ilog2();
+    [by as u32, (1u64 << shift).div_ceil(by) as u32, shift, 0]
 }
 
 /// An axis as launches number it: its size and its pitch.
@@ -59,6 +72,13 @@ mod tests {
             let multiples = (0..200).chain([MOST / by]).flat_map(|q| near(q.min(MOST / by) * by));
             for n in multiples.chain(near(MOST - 1)).filter(|&n| n <= MOST) {
                 assert_eq!(quotient(n, magic), n / by, "{n} / {by}");
+            }
+        }
+        for by in 1..SMALL + 2 {
+            let [_, m, s, _] = small_divisor(by);
+            let multiples = (0..=SMALL / by).flat_map(|q| near((q * by) as u32));
+            for n in multiples.filter(|&n| u64::from(n) < SMALL) {
+                assert_eq!(u64::from((n * m) >> s), u64::from(n) / by, "{n} / {by}");
             }
         }
         assert_eq!(quotient(MOST, divisor(1 << 31)), 0);

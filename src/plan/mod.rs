@@ -19,6 +19,7 @@ pub(crate) use compose::{Feed, Step};
 pub(crate) use divide::Axis;
 #[doc(hidden)]
 pub use divide::divisor;
+pub(crate) use divide::{SMALL, small_divisor};
 #[cfg(feature = "cpu")]
 use kernel::Views;
 pub(crate) use kernel::{Attributes, Call, Flags, Specialization, first_params};

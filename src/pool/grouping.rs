@@ -165,8 +165,12 @@ impl Planner<'_> {
         // Windows that split axes evenly hardly overlap. There are few of them for each element, so
         // they may have twice the taps.
         let often = if group.shares_out() { 2 } else { 1 };
+        let (taps, most) = (group.taps()?, often * self.tuning.max_tile_taps);
         // Windows of one element share nothing.
-        let few = (2..=often * self.tuning.max_tile_taps).contains(&group.taps()?);
-        few.then(|| Tile::new(&self.builder, group))?
+        if taps < 2 || most == 0 {
+            return None;
+        }
+        let tile = Tile::new(&self.builder, group, self.indices)?;
+        (taps <= most || tile.is_doubled()).then_some(tile)
     }
 }

@@ -55,8 +55,10 @@ impl Planner<'_> {
         } else if let Some(tile) = tile {
             let pool = self.params(&tile.group, base, result_base)?;
             let (tiles, groups) = tile.params(builder);
-            let params = &TileParams { pool, numbering, tiles, gather: Gather::new(&tile.group) };
+            let (doubling, gather) = (tile.doubling(), Gather::new(&tile.group));
+            let params = &TileParams { pool, numbering, tiles, doubling, gather };
             let shader = builder.shader(&TILE).with("indices", indices);
+            let shader = shader.with("doubled", tile.is_doubled());
             let shader = shader.with("one_by_one", tile.one_by_one);
             let shader = shader.with("shared_out", group.shares_out());
             self.builder

@@ -50,13 +50,14 @@ static GATHER: Kernel = Kernel::new::<params::GatherParams>("pool_gather", "pool
     .reads_views(cpu::reads_in_place);
 /// Maxima of windows that share elements, each of which a workgroup loads once. `indices`: also their
 /// positions. `one_by_one`: words of results are not parts of lines. `shared_out`: windows split an axis
-/// evenly.
+/// evenly. `doubled`: long windows are two shorter ones along each axis.
 static TILE: Kernel = Kernel::new::<params::TileParams>("pool_tile", "pool/tile", cpu::run)
     .constants(&[("KEYS", |shader| tile::Tile::keys(shader.element))])
-    .flags(&["indices", "one_by_one", "shared_out"])
+    .flags(&["indices", "one_by_one", "shared_out", "doubled"])
     .only(|element, flags| match flags >> 1 {
         0 | 3 => true,
         1 => element.size() < 4,
+        4 => flags == 8,
         _ => false,
     })
     .blocks_and_words()

@@ -95,13 +95,15 @@ params! {
 
     /// The layout of tiles.
     pub(crate) struct Tiles {
-        /// Windows of a tile along each axis, and the words of results that those of axis 2 fill.
+        /// Windows of a tile along each axis, and the words of results that those of axis 2 fill;
+        /// results, if they are found one by one.
         pub windows: [u32; 4],
         /// Elements that a tile covers along each axis, and the blocks that may hold those along
         /// axis 2.
         pub cover: [u32; 4],
-        /// Divisors: the tiles of axis 2, 1 and 0; the blocks of a row and the rows of axis 1 that
-        /// a tile covers; the words of a row of results and the rows of axis 1 of its results.
+        /// Divisors: the tiles of axis 2, 1 and 0. Then small ones: the blocks of a row and the rows
+        /// of axis 1 that a tile covers; the words of a row of results and the rows of axis 1 of its
+        /// results.
         pub by_tiles2: [u32; 4],
         pub by_tiles1: [u32; 4],
         pub by_tiles0: [u32; 4],
@@ -111,11 +113,23 @@ params! {
         pub by_windows1: [u32; 4],
     }
 
+    /// How keys become the maxima of windows whose length is a power of two.
+    pub(crate) struct Doubling {
+        /// How often the length doubles along each axis.
+        pub passes: [u32; 4],
+        /// From a key to the next one of a window along each axis, in keys of the tile.
+        pub steps: [u32; 4],
+        /// From the first such maximum of a window to the last one along each axis, in keys.
+        pub last: [u32; 4],
+    }
+
     pub(super) struct TileParams {
         pub pool: Params,
         /// Used with `indices` alone.
         pub numbering: Numbering,
         pub tiles: Tiles,
+        /// Used with `doubled` alone.
+        pub doubling: Doubling,
         /// Used only with `one_by_one`, and elements of 8 or 16 bits.
         pub gather: Gather,
     }

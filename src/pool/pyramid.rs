@@ -11,7 +11,7 @@ use super::params::{Level as LevelParams, NO_RESULT, Params, PyramidParams, Tile
 use super::tile::Tile;
 use super::{MaxPool, PYRAMID, Tuning};
 use crate::base::error::Result;
-use crate::plan::{Builder, LaunchDesc, Plan, Range, Region, Shader, Target, divisor};
+use crate::plan::{Builder, LaunchDesc, Plan, Range, Region, Shader, Target, small_divisor};
 use crate::tensor::key::Ranking;
 use crate::tensor::{Outputs, View};
 
@@ -336,8 +336,8 @@ impl Pyramid {
                 plane_pitch,
                 row_pitch,
                 padding: [0; 2],
-                by_columns: divisor(columns),
-                by_words: divisor((own_columns / per_word).max(1)),
+                by_columns: small_divisor(columns),
+                by_words: small_divisor((own_columns / per_word).max(1)),
             };
             first += if i == 0 { self.strips * self.strip } else { rows } * columns;
         }

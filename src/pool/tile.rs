@@ -1,14 +1,27 @@
 //! Boxes of windows that a workgroup computes from elements in its own memory.
 
+use bytemuck::Zeroable;
+
 use super::axes::Axis;
 use super::drift::Drift;
 use super::groups::Group;
-use super::params::Tiles;
-use crate::plan::{Builder, divisor};
+use super::params::{Doubling, Tiles};
+use crate::plan::{Builder, SMALL, divisor, small_divisor};
 use crate::tensor::ElementType;
 
 /// Bytes of keys that a workgroup holds. All devices allow it.
 const BYTES: u64 = 4032 * 4;
+/// The cost of a tap that is read by itself, and of a key of a tile when windows double: about the
+/// accesses of workgroup memory, and half of the other operations.
+const TAP: u64 = 2;
+const PASS: u64 = 5;
+/// The cost, in taps of each result, of writing the maxima along one axis to memory and reading them
+/// again: 8 bytes of memory take as long as 12 (H200) to 80 (RTX 4090) accesses of workgroup memory, by
+/// data sheets.
+const LAUNCH: u64 = 32;
+/// The fewest invocations of a workgroup whose windows double: each keeps its share of the keys in
+/// registers meanwhile.
+const MIN_WORKGROUP: u64 = 128;
 
 /// A box of windows: along each axis the windows, and the elements that they cover.
 #[derive(Clone, Debug)]
@@ -18,6 +31,8 @@ pub(super) struct Tile {
     /// Whether results are found one by one: words of results are not parts of lines, or windows
     /// split an axis evenly. Then the results of a tile are neighbours.
     pub one_by_one: bool,
+    /// How often windows double along each axis, if they do.
+    doublings: Option<[u32; 3]>,
     windows: [u64; 3],
     cover: [u64; 3],
 }
@@ -32,7 +47,7 @@ impl Tile {
     ///
     /// Small elements share words, so a tile has whole words of results, unless these are not parts of
     /// lines. Then a tile must load fewer bytes than windows that load their elements one by one.
-    pub fn new(builder: &Builder<'_>, group: &Group) -> Option<Self> {
+    pub fn new(builder: &Builder<'_>, group: &Group, indices: bool) -> Option<Self> {
         let group = group.flat()?;
         let per_store = builder.per_word();
         let outputs = group.axes.map(|axis| axis.outputs);
@@ -44,6 +59,9 @@ impl Tile {
         let one_by_one = group.shares_out() || !outputs[2].is_multiple_of(per_store);
         let along2 = along2.map(|n| if one_by_one { n } else { n.next_multiple_of(per_store) });
         let tiles = along2.flat_map(|n2| Self::with_rows(builder, &group, one_by_one, n2));
+        let tiles = tiles.map(|tile| Self { doublings: tile.doublings(builder, indices), ..tile });
+        // Of windows without elements of their own, a tile may have any number.
+        let tiles = tiles.filter(|tile| tile.windows.iter().product::<u64>() <= SMALL);
         let tiles = tiles.filter(|tile| tile.iterations(builder) <= builder.max_iterations());
         let cost = |tile: &Self| tile.cost(builder);
         let apart = (group.taps()? * builder.item().max(4)) as f64;
@@ -79,39 +97,86 @@ impl Tile {
             }
             let windows = [windows0, windows1, windows2];
             let cover = [covered(&axes[0], windows0), cover1, cover2];
-            Some(Self { group: group.clone(), one_by_one, windows, cover })
+            Some(Self { group: group.clone(), one_by_one, doublings: None, windows, cover })
         })
     }
 
     /// Iterations of an invocation.
     fn iterations(&self, builder: &Builder<'_>) -> u64 {
         let each = |all: u64| all.div_ceil(builder.workgroup());
-        let taps: u64 = self.group.axes.iter().map(|axis| axis.taps).product();
+        let passes = self.doublings.map_or(0, |passes| passes.iter().sum::<u32>().into());
+        let all_taps: u64 = self.group.axes.iter().map(|axis| axis.taps).product();
+        let taps = if passes > 0 { self.parts() } else { all_taps };
         let words = self.windows.iter().product::<u64>().div_ceil(builder.per_word());
         // An invocation gathers an output vector that tiles share.
         let shares = self.one_by_one && builder.per_word() > 1;
         let gathered = if shares { builder.vector() } else { 0 };
-        each(self.cover.iter().product()) + (each(words) * builder.per_word() + gathered) * taps
+        let keys = each(self.cover.iter().product());
+        (1 + 2 * passes) * keys + each(words) * builder.per_word() * taps + gathered * all_taps
+    }
+
+    /// How often windows double along each axis, if that costs clearly less than reading each tap, or
+    /// than a launch for each axis. Keys are replaced by the maxima of windows of 2, 4, 8, ... elements,
+    /// the last of which are joined in pairs.
+    fn doublings(&self, builder: &Builder<'_>, indices: bool) -> Option<[u32; 3]> {
+        let axes = &self.group.axes;
+        let alone = indices || self.one_by_one || builder.workgroup() < MIN_WORKGROUP;
+        if alone || !axes.iter().all(Axis::is_even) {
+            return None;
+        }
+        let passes = axes.map(|axis| axis.taps.ilog2());
+        let [keys, results] = [self.cover, self.windows].map(|of| of.iter().product::<u64>());
+        let joins: u64 = passes.iter().sum::<u32>().into();
+        let doubled = keys * PASS * joins + results * TAP * self.parts();
+        let apart = axes.iter().map(|axis| axis.taps).sum::<u64>() + LAUNCH;
+        let each = results * TAP * self.group.taps()?.min(apart);
+        (5 * doubled < 4 * each).then_some(passes)
+    }
+
+    /// Whether windows double.
+    pub fn is_doubled(&self) -> bool {
+        self.doublings.is_some()
+    }
+
+    /// The maxima that are joined to one of a window, if windows double.
+    fn parts(&self) -> u64 {
+        1 << self.group.axes.iter().filter(|axis| axis.taps > 1).count()
+    }
+
+    /// The elements of an axis that a tile covers at most.
+    fn within(&self, axis: usize) -> u64 {
+        self.cover[axis].min(self.group.axes[axis].size)
+    }
+
+    /// The parameters by which windows double.
+    pub fn doubling(&self) -> Doubling {
+        let Some(passes) = self.doublings else { return Doubling::zeroed() };
+        let pitches = [self.cover[1] * self.cover[2], self.cover[2], 1];
+        let steps = [0, 1, 2].map(|i: usize| self.group.axes[i].dilation * pitches[i]);
+        let last =
+            [0, 1, 2].map(|i: usize| (self.group.axes[i].taps - (1 << passes[i])) * steps[i]);
+        let four = |[a, b, c]: [u64; 3]| [a as u32, b as u32, c as u32, 0];
+        Doubling { passes: four(passes.map(u64::from)), steps: four(steps), last: four(last) }
     }
 
     /// Bytes that are loaded for each result, plus the cost of a workgroup, and of the workgroups
     /// that do not fit beside it.
     pub fn cost(&self, builder: &Builder<'_>) -> f64 {
-        let within = |i: usize| self.cover[i].min(self.group.axes[i].size);
         // Rows begin and end within sectors.
-        let row = within(2) * builder.item() + 28;
+        let row = self.within(2) * builder.item() + 28;
         let results: u64 = self.windows.iter().product();
         let idle = builder.workgroup() as f64 * 2.0;
         let keys: u64 = self.cover.iter().product();
         let crowding = if keys * builder.item().max(4) > BYTES / 2 { 1.1 } else { 1.0 };
-        ((within(0) * within(1) * row) as f64 + idle) * crowding / results as f64
+        ((self.within(0) * self.within(1) * row) as f64 + idle) * crowding / results as f64
     }
 
     /// The parameters of a launch, and its workgroups.
     pub fn params(&self, builder: &Builder<'_>) -> (Tiles, u64) {
         let Self { group: Group { outer, axes, .. }, windows, cover, .. } = *self;
         let tiles = [0, 1, 2].map(|i: usize| axes[i].outputs.div_ceil(windows[i]));
-        let words = windows[2].div_ceil(builder.per_word());
+        let per_word = if self.one_by_one { 1 } else { builder.per_word() };
+        let words = windows[2].div_ceil(per_word);
         let params = Tiles::new(builder, windows, cover, tiles, words);
         (params, outer * tiles.iter().product::<u64>())
     }
@@ -135,10 +200,10 @@ impl Tiles {
             by_tiles2: divisor(tiles[2]),
             by_tiles1: divisor(tiles[1]),
             by_tiles0: divisor(tiles[0]),
-            by_blocks: divisor(blocks),
-            by_cover1: divisor(cover[1]),
-            by_words: divisor(words),
-            by_windows1: divisor(windows[1]),
+            by_blocks: small_divisor(blocks),
+            by_cover1: small_divisor(cover[1]),
+            by_words: small_divisor(words),
+            by_windows1: small_divisor(windows[1]),
         }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Tuning {
     /// How much more a tap costs in a loop than in a text that is specialised for its window.
     pub loop_cost: u64,
     /// Maximum taps of a window, over all axes of a launch, with which workgroups hold the elements
-    /// that windows share; 0 for never.
+    /// that windows share and read each tap by itself; 0 for never.
     pub max_tile_taps: u64,
     /// Maximum taps of a window, over all axes, with which one launch finds maxima and computes the
     /// gradient of the data; 0 for never.

@@ -6,7 +6,9 @@ use super::{check_random, check_within, compare_launches, plan_within, rounds, v
 use crate::common::{Random, check_oracle, describe, gpu, limited, plans, seed, some, tensor};
 use wgmax::operator::{Indices, Layout, MaxPool, Numbering, Operator, Rounding};
 use wgmax::plan::Limits;
-use wgmax::{Device, ElementType, Error, Nan, Run, RunOptions, Tensor, TensorDesc, Tuning};
+use wgmax::{
+    Device, ElementType, Error, Extremum, Nan, Run, RunOptions, Tensor, TensorDesc, Tuning,
+};
 use wgmax_verify::Kind;
 
 #[test]
@@ -355,6 +357,46 @@ fn tiles_of_pictures_have_whole_lines() {
         let op = MaxPool::new([3, 3]).pads([1, 1], [1, 1]).layout(Layout::Nxc);
         let plan = op.plan(&input, &Limits::cpu(), &Tuning::hardware()).unwrap();
         assert_eq!(variants(&plan), ["pool_tile"], "{t} {channels}");
+    }
+}
+
+/// Windows along one to three axes that tiles make of shorter ones: with dilations, strides and padding,
+/// with lengths that are powers of two and others, and with tiles at the ends of planes.
+#[test]
+fn long_windows_double() {
+    let Some(device) = gpu() else { return };
+    let [device, _] = plans(&device);
+    let mut random = Random(5);
+    // Shape, kernel, strides, dilations, padding.
+    type Long =
+        (&'static [usize], &'static [usize], &'static [usize], &'static [usize], &'static [usize]);
+    let windows: &[Long] = &[
+        (&[2, 3, 20, 20], &[5, 5], &[1, 1], &[1, 1], &[2, 2]),
+        (&[1, 2, 60, 64], &[5, 5], &[1, 1], &[2, 2], &[4, 4]),
+        (&[1, 2, 140, 119], &[9, 8], &[1, 1], &[1, 1], &[0, 2]),
+        (&[1, 1, 9, 12, 15], &[4, 4, 4], &[1, 1, 1], &[1, 1, 1], &[0, 0, 0]),
+        (&[3, 1, 6000], &[37], &[1], &[3], &[36]),
+        (&[2, 1, 3056], &[50], &[2], &[1], &[0]),
+        (&[1, 1, 400, 24], &[60, 1], &[1, 1], &[1, 1], &[7, 0]),
+    ];
+    for &(shape, kernel, strides, dilations, pads) in windows {
+        for (nan, extremum) in
+            [(Nan::Propagate, Extremum::Maximum), (Nan::Ignore, Extremum::Minimum)]
+        {
+            let pads = || pads.iter().copied();
+            let op = MaxPool::new(kernel.to_vec()).strides(strides.to_vec()).pads(pads(), pads());
+            let op = op.dilations(dilations.to_vec()).nan(nan).extremum(extremum).into();
+            for t in [ElementType::F32, ElementType::U8, ElementType::F16, ElementType::I64] {
+                let input = tensor(t, shape, 1, &mut random);
+                let (plan, what) =
+                    (device.plan(&op, [input.desc()]).unwrap(), format!("{t}{shape:?}, {op:?}"));
+                // Tiles have half as many elements of 64 bits.
+                if t != ElementType::I64 {
+                    assert_eq!(variants(&plan), ["pool_tile doubled"], "{what}");
+                }
+                check_oracle(&[&Device::cpu(), &device], &op, &[&input], &what);
+            }
+        }
     }
 }
 
