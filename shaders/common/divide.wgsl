@@ -7,8 +7,8 @@ fn quotient(n: u32, by: vec4<u32>) -> u32 {
     return high_product(n << 1u, by.y) >> by.z;
 }
 
-// The same for numbers below 2^15, whose product with m is one word. Of no use for other numbers: such
-// a divisor has another m and s.
+// For numbers below 2^15 and divisors of `small_divisor` (src/plan/divide.rs), which have another m and
+// s: n m fits a word, and the quotient is n m, shifted by s.
 fn small_quotient(n: u32, by: vec4<u32>) -> u32 {
     return (n * by.y) >> by.z;
 }

@@ -171,6 +171,9 @@ impl Planner<'_> {
             return None;
         }
         let tile = Tile::new(&self.builder, group, self.indices)?;
-        (taps <= most || tile.is_doubled()).then_some(tile)
+        // Pieces of a group may have other tiles, whose windows do not double: they would read all taps.
+        let elements = group.elements().max(group.results());
+        let whole = elements <= self.builder.capacity(self.builder.item());
+        (taps <= most || whole && tile.is_doubled()).then_some(tile)
     }
 }

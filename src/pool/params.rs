@@ -157,7 +157,7 @@ params! {
         pub plane_pitch: u32,
         pub row_pitch: u32,
         pub padding: [u32; 2],
-        /// Divisors: columns that a workgroup computes, and words of a row that it owns.
+        /// Small divisors: columns that a workgroup computes, and words of a row that it owns.
         pub by_columns: [u32; 4],
         pub by_words: [u32; 4],
     }

@@ -64,7 +64,7 @@ impl Tile {
         let tiles = tiles.filter(|tile| tile.windows.iter().product::<u64>() <= SMALL);
         let tiles = tiles.filter(|tile| tile.iterations(builder) <= builder.max_iterations());
         let cost = |tile: &Self| tile.cost(builder);
-        let apart = (group.taps()? * builder.item().max(4)) as f64;
+        let apart = group.taps()? as f64 * builder.item().max(4) as f64;
         let tiles = tiles.filter(|tile| !one_by_one || cost(tile) < apart);
         tiles.min_by(|a, b| cost(a).total_cmp(&cost(b)))
     }
@@ -111,8 +111,12 @@ impl Tile {
         // An invocation gathers an output vector that tiles share.
         let shares = self.one_by_one && builder.per_word() > 1;
         let gathered = if shares { builder.vector() } else { 0 };
-        let keys = each(self.cover.iter().product());
-        (1 + 2 * passes) * keys + each(words) * builder.per_word() * taps + gathered * all_taps
+        // Each pass has two loops over all keys that a workgroup can hold.
+        let joined = 2 * passes * each(Self::keys(builder.element));
+        each(self.cover.iter().product())
+            + joined
+            + each(words) * builder.per_word() * taps
+            + gathered * all_taps
     }
 
     /// How often windows double along each axis, if that costs clearly less than reading each tap, or

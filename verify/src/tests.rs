@@ -72,9 +72,9 @@ fn a_fault_is_found_shrunk_and_shown() {
         assert_eq!(product(&op.kernel), 3, "{case}");
         // Rounded up, a stride of 2 leaves no window of 3 over one element, and a stride of 3 none over no
         // element.
-        let least = [4, 3, 2][case.tensors[0].len().min(2)];
+        let most = [4, 3, 2][case.tensors[0].len().min(2)];
         assert!(
-            matches!(op.strides.as_deref().map(product), Some(n) if (2..=least).contains(&n)),
+            matches!(op.strides.as_deref().map(product), Some(n) if (2..=most).contains(&n)),
             "{case}"
         );
         assert!(op.indices.is_none() && case.overrides.is_none(), "{case}");
