@@ -151,5 +151,5 @@ idle: the part of loop iterations in which an invocation waits for others of
 requested: bytes of these sectors, over the fewest (inputs and results, once)
 traffic: bytes to and from memory behind caches of 128 KiB and 4 MiB, over the
   fewest
-operations: integer operations of one component, as the text has them, for each
-  of the fewest bytes; compilers save some";
+operations: operations of one component, as the text has them and with idle
+  invocations, for each of the fewest bytes; compilers save some";

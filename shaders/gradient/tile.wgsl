@@ -5,14 +5,14 @@
 //
 // An invocation computes a word of the result, or an element of 64 bits. There is no inner axis.
 // The CPU kernel is in src/gradient/tile.rs.
-import package::common::divide::{quotient, small_quotient};
+import package::common::divide::quotient;
 import package::common::invocation::{Invocation, group_number};
 import package::common::store::PER_STORE;
 import package::gradient::elements::gradient;
 @if(!bits16) import package::gradient::elements::store_sum;
 import package::gradient::sum::{NOTHING, Sum, add_rounded};
 @if(bits16) import package::gradient::sum::narrow;
-import package::pool::box::{Tile, is_wanted, key_at, load_tile, tile_at, tile_number};
+import package::pool::box::{Tile, is_wanted, key_at, load_tile, tile_at, tile_number, window_at};
 import package::pool::tile_search::{first_maximum, window_axes};
 import package::pool::windows::outputs;
 import generated::{MAXIMA, WORKGROUP, params};
@@ -40,13 +40,7 @@ fn span(i: u32, distance: u32) -> Span {
 
 // Finds the maximum of a window of the tile.
 fn find(tile: Tile, number: u32) {
-    let row = small_quotient(number, params.tiles.by_words);
-    let row0 = small_quotient(row, params.tiles.by_windows1);
-    let window = vec3<u32>(
-        row0,
-        row - row0 * params.tiles.windows.y,
-        number - row * params.tiles.windows.z,
-    );
+    let window = window_at(number);
     maxima[number] = 0xffffffffu;
     if all(tile.window + window < outputs()) {
         let strides = vec3<u32>(

@@ -132,6 +132,18 @@ fn key_at(place: vec3<u32>) -> u32 {
     return (place.x * params.tiles.cover.y + place.y) * params.tiles.cover.z + place.z;
 }
 
+// A window of the tile by its number. If a word of results has neighbours along axis 2, words are
+// numbered instead of windows.
+fn window_at(number: u32) -> vec3<u32> {
+    let row = small_quotient(number, params.tiles.by_words);
+    let row0 = small_quotient(row, params.tiles.by_windows1);
+    return vec3<u32>(
+        row0,
+        row - row0 * params.tiles.windows.y,
+        number - row * params.tiles.windows.w,
+    );
+}
+
 // The number of keys that the tile covers.
 fn covered_keys() -> u32 {
     return params.tiles.cover.x * params.tiles.cover.y * params.tiles.cover.z;

@@ -5,13 +5,12 @@
 // A word of results has neighbours along axis 2 or, with `one_by_one`, any neighbours. Then the
 // results of a tile are neighbours, too. The vector that tiles share belongs to the one where it begins,
 // which gathers its elements from the source.
-import package::common::divide::small_quotient;
 import package::common::invocation::{Invocation, group_number};
 import package::common::key::Key;
 @if(doubled) import package::common::key::key_max;
 import package::common::store::{PER_STORE, store_keys};
 @if(one_by_one && (bits8 || bits16)) import package::common::vector::OUTPUTS;
-import package::pool::box::{Tile, is_wanted, kept_key, load_tile, tile_at, tile_number};
+import package::pool::box::{Tile, is_wanted, kept_key, load_tile, tile_at, tile_number, window_at};
 @if(doubled) import package::pool::box::{covered_keys, keys};
 @if(doubled) import generated::KEYS;
 @if(one_by_one && (bits8 || bits16)) import package::pool::gather::gather;
@@ -108,17 +107,6 @@ fn store(at: Invocation, tile: Tile) {
     for (var i = at.local; i < words; i += WORKGROUP) {
         make(tile, axes, i);
     }
-}
-
-// A window of the tile, along each axis; of some windows that fill a word, the number of that word.
-fn window_at(number: u32) -> vec3<u32> {
-    let row = small_quotient(number, params.tiles.by_words);
-    let row0 = small_quotient(row, params.tiles.by_windows1);
-    return vec3<u32>(
-        row0,
-        row - row0 * params.tiles.windows.y,
-        number - row * params.tiles.windows.w,
-    );
 }
 
 // Computes a word of results of the tile.

@@ -1,8 +1,8 @@
-// The maximum of each contiguous row, or of each of `splits` pieces of it, and with `positions` also
+// The maximum of each contiguous row, or of each of some pieces of it, and with `positions` also
 // its position. The CPU kernel is in src/reduce/rows.rs.
 //
-// A unit is one piece of one row. `threads_per_row` invocations share a unit, and a workgroup
-// holds WORKGROUP / threads_per_row units, whose results fill whole words.
+// A unit is one piece of one row. 2^`threads_log2` invocations share a unit, and the results of a
+// workgroup's units fill whole words.
 //
 // With positions, an invocation keeps the largest rank so far and its block, and searches only the
 // elements of that block. So it does little more than without positions.
@@ -148,16 +148,17 @@ fn found_in(best: State, start: u32, end: u32, skipped: u32) -> Found {
 }
 
 fn unit_found(unit: u32, lane: u32) -> Found {
-    let row = quotient(unit, params.splits);
-    let skipped = (unit - row * params.splits.x) * params.chunk;
+    let row = quotient(unit, params.by_splits);
+    let skipped = (unit - row * params.by_splits.x) * params.chunk;
     let start = params.base + row * params.len + skipped;
     let end = start + min(params.chunk, params.len - skipped);
 
     // Only the blocks at the ends may be shared with neighbours. Between them are whole blocks, with
-    // four loads in flight. All blocks of a short row are loaded at once. Drivers fetch the descriptor
+    // four loads in flight. An only block is taken first, so that all blocks of a short row are loaded
+    // at once. Drivers fetch the descriptor
     // of a source before a loop only if the shader uses its length.
     let last = min(end / BLOCK, source_len());
-    let step = params.threads_per_row;
+    let step = 1u << params.threads_log2;
     let by = rules();
     var block = start / BLOCK + lane;
     if block * BLOCK >= end {
@@ -223,21 +224,21 @@ fn store_place(unit: u32, local: u32) {}
 @if(positions)
 fn store_place(unit: u32, local: u32) {
     let place = places[local] ^ params.positions.tie_mask;
-    store_position(unit, quotient(unit, params.splits) * params.len + place, place);
+    store_position(unit, quotient(unit, params.by_splits) * params.len + place, place);
 }
 
 @compute @workgroup_size(WORKGROUP)
 fn main(at: Invocation) {
     let group = group_number(at);
-    // A power of two.
-    let shift = firstTrailingBit(params.threads_per_row);
+    let shift = params.threads_log2;
+    let threads = 1u << shift;
     let units = WORKGROUP >> shift;
-    let total = params.rows * params.splits.x;
+    let total = params.rows * params.by_splits.x;
     // The first word may begin with results of an earlier launch.
     let lead = params.result_base % PER_STORE;
     // Before the first unit this wraps around to a large number.
     let unit = group * units + (at.local >> shift) - lead;
-    let lane = at.local & (params.threads_per_row - 1u);
+    let lane = at.local & (threads - 1u);
 
     var found: Found;
     if unit < total {
@@ -245,7 +246,7 @@ fn main(at: Invocation) {
     }
     hold(at.local, found);
     workgroupBarrier();
-    for (var step = params.threads_per_row / 2u; step > 0u; step /= 2u) {
+    for (var step = threads / 2u; step > 0u; step /= 2u) {
         if lane < step {
             merge(at.local, at.local + step);
         }

@@ -1,30 +1,32 @@
 //! The divisors of `shaders/common/divide.wgsl`.
 
 /// Above the numbers that [`small_divisor`] divides.
-pub(crate) const SMALL: u64 = 1 << 15;
+pub(crate) const SMALL: u64 = 1 << SMALL_BITS;
+const SMALL_BITS: u32 = 15;
 
 /// How a shader divides numbers below 2^31 by a divisor other than 0: the divisor, a multiplier and
-/// a shift.
+/// a shift of the high word.
 pub fn divisor(by: u64) -> [u32; 4] {
-    if by >= 1 << 31 {
-        // Above every number: the quotient is 0, and the remainder is the number.
-        return [1 << 31, 0, 0, 0];
-    }
-    let shift = by.next_power_of_two().ilog2();
-    // With l = ceil(log2 by), m = ceil(2^(31 + l) / by) has 32 bits, and is too large by less than
-    // 2^l / by: too little to change n m / 2^(31 + l) rounded down.
-    let multiplier = (1u64 << (31 + shift)).div_ceil(by);
-    [by as u32, multiplier as u32, shift, 0]
+    let [by, multiplier, shift] = for_bits(by, 31);
+    [by, multiplier, shift, 0]
 }
 
-/// How a shader divides numbers below [`SMALL`] by a divisor other than 0, by `small_quotient`.
+/// The same for `small_quotient` and numbers below [`SMALL`]: the shift is that of the whole product.
 pub(crate) fn small_divisor(by: u64) -> [u32; 4] {
-    if by >= SMALL {
-        return [SMALL as u32, 0, 0, 0];
+    let [by, multiplier, shift] = for_bits(by, SMALL_BITS);
+    [by, multiplier, SMALL_BITS + shift, 0]
+}
+
+/// A divisor of numbers of some bits, m and l: the quotient of n is n m / 2^(bits + l), rounded down.
+fn for_bits(by: u64, bits: u32) -> [u32; 3] {
+    if by >= 1 << bits {
+        // Above every number: the quotient is 0, and the remainder is the number.
+        return [1 << bits, 0, 0];
     }
-    // As above, with 2^15 in place of 2^31: m has 16 bits.
-    let shift = 15 + by.next_power_of_two().ilog2();
-    [by as u32, (1u64 << shift).div_ceil(by) as u32, shift, 0]
+    // With l = ceil(log2 by), m = ceil(2^(bits + l) / by) has bits + 1 bits, and is too large by less
+    // than 2^l / by: too little to change the quotient.
+    let shift = by.next_power_of_two().ilog2();
+    [by as u32, (1u64 << (bits + shift)).div_ceil(by) as u32, shift]
 }
 
 /// An axis as launches number it: its size and its pitch.

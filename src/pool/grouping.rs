@@ -88,8 +88,8 @@ impl Planner<'_> {
                 || self.together_on_cpu(&axes[first..=last], inner))
     }
 
-    /// Taps of a window that a launch of a group reads one by one: any number for a special kernel
-    /// and for tiles, or else `untiled`.
+    /// Taps of a window that one launch of a group takes: any number for a special kernel and for
+    /// tiles, or else `untiled`, one by one.
     fn taps_at_once(&self, group: &Group, untiled: u64) -> u64 {
         if self.is_special(group) || self.tile(group).is_some() {
             return u64::MAX;
@@ -166,14 +166,14 @@ impl Planner<'_> {
         // they may have twice the taps.
         let often = if group.shares_out() { 2 } else { 1 };
         let (taps, most) = (group.taps()?, often * self.tuning.max_tile_taps);
+        // Longer windows may double, unless a group is cut: pieces may have tiles that read each tap.
+        let capacity = self.builder.capacity(self.builder.item());
+        let may_double = !self.indices && group.elements().max(group.results()) <= capacity;
         // Windows of one element share nothing.
-        if taps < 2 || most == 0 {
+        if taps < 2 || most == 0 || taps > most && !may_double {
             return None;
         }
         let tile = Tile::new(&self.builder, group, self.indices)?;
-        // Pieces of a group may have other tiles, whose windows do not double: they would read all taps.
-        let elements = group.elements().max(group.results());
-        let whole = elements <= self.builder.capacity(self.builder.item());
-        (taps <= most || whole && tile.is_doubled()).then_some(tile)
+        (taps <= most || tile.is_doubled()).then_some(tile)
     }
 }

@@ -11,11 +11,11 @@ use crate::tensor::ElementType;
 
 /// Bytes of keys that a workgroup holds. All devices allow it.
 const BYTES: u64 = 4032 * 4;
-/// The cost of a tap that is read by itself, and of a key of a tile when windows double: about the
-/// accesses of workgroup memory, and half of the other operations.
+/// The cost of reading a tap, and of joining a key with another one when windows double: about the
+/// accesses of workgroup memory (one, and three), and half of the other operations.
 const TAP: u64 = 2;
 const PASS: u64 = 5;
-/// The cost, in taps of each result, of writing the maxima along one axis to memory and reading them
+/// The cost, in taps of each result, of taking one axis after the other: of writing the maxima along one axis to memory and reading them
 /// again: 8 bytes of memory take as long as 12 (H200) to 80 (RTX 4090) accesses of workgroup memory, by
 /// data sheets.
 const LAUNCH: u64 = 32;
@@ -104,23 +104,22 @@ impl Tile {
     /// Iterations of an invocation.
     fn iterations(&self, builder: &Builder<'_>) -> u64 {
         let each = |all: u64| all.div_ceil(builder.workgroup());
-        let passes = self.doublings.map_or(0, |passes| passes.iter().sum::<u32>().into());
-        let all_taps: u64 = self.group.axes.iter().map(|axis| axis.taps).product();
-        let taps = if passes > 0 { self.parts() } else { all_taps };
+        let (passes, taps) = match self.doublings {
+            Some(passes) => (passes.iter().sum::<u32>().into(), self.parts()),
+            None => (0, self.group.axes.iter().map(|axis| axis.taps).product()),
+        };
         let words = self.windows.iter().product::<u64>().div_ceil(builder.per_word());
         // An invocation gathers an output vector that tiles share.
         let shares = self.one_by_one && builder.per_word() > 1;
         let gathered = if shares { builder.vector() } else { 0 };
         // Each pass has two loops over all keys that a workgroup can hold.
         let joined = 2 * passes * each(Self::keys(builder.element));
-        each(self.cover.iter().product())
-            + joined
-            + each(words) * builder.per_word() * taps
-            + gathered * all_taps
+        let found = (each(words) * builder.per_word() + gathered) * taps;
+        each(self.cover.iter().product()) + joined + found
     }
 
-    /// How often windows double along each axis, if that costs clearly less than reading each tap, or
-    /// than a launch for each axis. Keys are replaced by the maxima of windows of 2, 4, 8, ... elements,
+    /// How often windows double along each axis, if that costs clearly less than reading each tap, and
+    /// than taking one axis after the other. Keys are replaced by the maxima of windows of 2, 4, 8, ... elements,
     /// the last of which are joined in pairs.
     fn doublings(&self, builder: &Builder<'_>, indices: bool) -> Option<[u32; 3]> {
         let axes = &self.group.axes;

@@ -349,10 +349,10 @@ impl Planner<'_, '_> {
             rows: e.outer as u32,
             len: e.n as u32,
             chunk: chunk as u32,
-            threads_per_row: threads as u32,
+            threads_log2: threads.ilog2(),
             result_base,
             ranking: self.builder.ranking,
-            splits: divisor(splits),
+            by_splits: divisor(splits),
             positions: counting.unwrap_or_else(Counting::zeroed),
         };
         let units = match special {

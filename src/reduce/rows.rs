@@ -35,13 +35,13 @@ params! {
         /// Elements of a piece; the last one of a row may have fewer. In software/short_rows: rows
         /// of an invocation, which fill whole words.
         pub chunk: u32,
-        /// Invocations that share a piece, a power of two.
-        pub threads_per_row: u32,
+        /// The binary logarithm of the invocations that share a piece.
+        pub threads_log2: u32,
         /// Where the first result is stored, in elements.
         pub result_base: u32,
         pub ranking: Ranking,
         /// A divisor (see common/divide): pieces of a row.
-        pub splits: [u32; 4],
+        pub by_splits: [u32; 4],
         /// Only used with `positions`.
         pub positions: Counting,
     }
@@ -56,7 +56,7 @@ pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
     let lines = call.lines(p.base, p.len);
     with_order!(shader.element, p.ranking, order => {
         if shader.is("positions") {
-            let results = (lines, (p.rows * p.splits[0]) as usize);
+            let results = (lines, (p.rows * p.by_splits[0]) as usize);
             let (launch, values, positions) = Launch::new(order, &p.positions, results, &mut call);
             launch.rows(p, values, positions);
         } else {
@@ -74,7 +74,7 @@ fn reduce<O: KeyOrder>(
     result: &mut [O::Key],
 ) {
     let elements = Elements(order);
-    let (len, splits, chunk) = (p.len as usize, p.splits[0] as usize, p.chunk as usize);
+    let (len, splits, chunk) = (p.len as usize, p.by_splits[0] as usize, p.chunk as usize);
     let (rows, first) = (p.rows as usize, p.result_base as usize);
     clear_word(result, first + rows * splits);
     let result = &mut result[first..first + rows * splits];
@@ -131,8 +131,8 @@ const CHUNK: usize = 2 << 10;
 
 impl<O: KeyOrder> Launch<'_, O> {
     fn rows(&self, p: &Params, values: &mut [O::Key], positions: &mut [u32]) {
-        let (len, splits, chunk) = (p.len as usize, p.splits[0] as usize, p.chunk as usize);
-        let (first, outputs) = (p.result_base as usize, (p.rows * p.splits[0]) as usize);
+        let (len, splits, chunk) = (p.len as usize, p.by_splits[0] as usize, p.chunk as usize);
+        let (first, outputs) = (p.result_base as usize, (p.rows * p.by_splits[0]) as usize);
         clear_word(values, first + outputs);
         let values = &mut values[first..first + outputs];
         let unit = chunk.min(len).max(1);

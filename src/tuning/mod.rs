@@ -84,7 +84,7 @@ impl Tuning {
     }
 
     /// The same with another maximum of taps along an axis that an invocation reads one by one.
-    /// Longer windows are computed from shorter ones.
+    /// Longer windows are computed from shorter ones, by more launches or within tiles.
     #[doc(hidden)]
     pub fn with_max_taps(mut self, taps: u32) -> Self {
         self.pool.max_taps = taps.into();

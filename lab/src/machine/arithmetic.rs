@@ -125,9 +125,6 @@ impl Warps<'_> {
             }
             (CountOneBits, [a]) => self.map1(out, a, u32::count_ones),
             (CountTrailingZeros, [a]) => self.map1(out, a, u32::trailing_zeros),
-            (FirstTrailingBit, [a]) => {
-                self.map1(out, a, |word| if word == 0 { u32::MAX } else { word.trailing_zeros() });
-            }
             (CountLeadingZeros, [a]) => self.map1(out, a, u32::leading_zeros),
             _ => bail!("{function:?} of {kind:?} is not known"),
         }
