@@ -15,19 +15,44 @@ fn row_segment(row: u32) -> u32 {
 }
 
 // The same for ids of one word.
-@if(small_ids)
 fn narrow_segment(row: u32) -> u32 {
-    return segment_of(widened(ids[small_id_word(id_of(row))], id_of(row)), 0u);
-}
-
-@if(!small_ids)
-fn narrow_segment(row: u32) -> u32 {
-    return segment_of(ids[id_of(row)], 0u);
+    return segment_of(narrow_id(row), 0u);
 }
 
 // The same for ids of two words.
 fn wide_segment(row: u32) -> u32 {
-    return segment_of(ids[2u * id_of(row)], ids[2u * id_of(row) + 1u]);
+    let id = wide_id(row);
+    return segment_of(id.x, id.y);
+}
+
+// The same for ids of any size, of which negative ones count back from `params.end`, if it is not 0.
+fn row_segment_from_end(row: u32) -> u32 {
+    var id = vec2(0u);
+    var negative = 0u;
+    if params.id_words == 2u {
+        id = wide_id(row);
+        negative = 0xffffffffu;
+    } else {
+        id.x = narrow_id(row);
+    }
+    // Below the end only if the sum passes 2^32: then the id is negative, and not below -end.
+    let place = id.x + params.end;
+    let counts_back = place < params.end && id.y == negative;
+    return segment_of(select(id.x, place, counts_back), select(id.y, 0u, counts_back));
+}
+
+@if(small_ids)
+fn narrow_id(row: u32) -> u32 {
+    return widened(ids[small_id_word(id_of(row))], id_of(row));
+}
+
+@if(!small_ids)
+fn narrow_id(row: u32) -> u32 {
+    return ids[id_of(row)];
+}
+
+fn wide_id(row: u32) -> vec2<u32> {
+    return vec2(ids[2u * id_of(row)], ids[2u * id_of(row) + 1u]);
 }
 
 fn id_of(row: u32) -> u32 {

@@ -11,7 +11,7 @@ import package::common::invocation::{Invocation, invocation_number};
 import package::common::key::Key;
 @if(argmax) import package::common::key::key_rank;
 import package::common::source::load_element;
-import package::segment::ids::{NO_SEGMENT, row_segment};
+import package::segment::ids::{NO_SEGMENT, row_segment_from_end};
 import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> items: array<atomic<u32>>;
@@ -95,7 +95,7 @@ fn main(at: Invocation) {
     var best = 0u;
     var current = NO_SEGMENT;
     for (var row = begin; row < end; row += params.width) {
-        let next = row_segment(row);
+        let next = row_segment_from_end(row);
         if next != current {
             if current != NO_SEGMENT {
                 update(current, column, best);

@@ -40,6 +40,8 @@ params! {
         /// Where the ids begin, in ids.
         pub ids_base: u32,
         pub id_form: IdForm,
+        /// In scatter: the number of places that negative ids count back from; 0 if they name none.
+        pub end: u32,
         /// Where the result begins, in elements or, in scratch, in items.
         pub result_base: u32,
         /// Where this launch's part of the carry list begins, in elements or words.
@@ -107,6 +109,20 @@ impl Params {
         let words = self.id_form.id_words as usize;
         let at = (self.ids_base as usize + row) * words;
         self.segment(ids[at], if words == 2 { ids[at + 1] } else { 0 })
+    }
+
+    /// The same where negative ids count back from the end.
+    #[inline(always)]
+    pub(super) fn row_segment_from_end(&self, ids: &[u32], row: usize) -> u32 {
+        let words = self.id_form.id_words as usize;
+        let at = (self.ids_base as usize + row) * words;
+        let (low, high) = (ids[at], if words == 2 { ids[at + 1] } else { 0 });
+        let place = low.wrapping_add(self.end);
+        let negative = if words == 2 { u32::MAX } else { 0 };
+        match place < self.end && high == negative {
+            true => self.segment(place, 0),
+            false => self.segment(low, high),
+        }
     }
 
     /// The segment of an id of two words.

@@ -60,12 +60,19 @@ struct RowIds {
     element: ElementType,
     /// The id of the first segment.
     first_segment: u64,
+    /// The number of places that negative ids count back from; 0 if they name none.
+    end: u64,
 }
 
 impl RowIds {
+    /// All ids in a buffer.
+    fn new(buffer: usize, element: ElementType) -> Self {
+        Self { buffer, element, first_segment: 0, end: 0 }
+    }
+
     /// Ids of one word in scratch.
     fn words(buffer: usize) -> Self {
-        Self { buffer, element: ElementType::U32, first_segment: 0 }
+        Self::new(buffer, ElementType::U32)
     }
 
     /// Bytes of an id.
@@ -158,7 +165,7 @@ pub(crate) fn plan(
         item_words,
         scatters,
     };
-    let row_ids = RowIds { buffer: IDS, element: ids.element_type(), first_segment: 0 };
+    let row_ids = RowIds::new(IDS, ids.element_type());
     if operator.status {
         let status = planner.values + outputs.len() - 1;
         builder.fill_repeated(status, 0)?;
@@ -213,7 +220,7 @@ pub(crate) fn plan_scatter(
     if status.is_none() && outputs[0].is_empty() {
         return Ok(builder.finish());
     }
-    let ids = RowIds { buffer: IDS, element: indices.element_type(), first_segment: 0 };
+    let ids = RowIds::new(IDS, indices.element_type());
     let ids = planner.locate(&mut builder, ids, &scattered, status)?;
     if !outputs[0].is_empty() {
         planner.all(&mut builder, ids)?;
@@ -307,6 +314,7 @@ impl Planner<'_> {
             first_segment: rows.ids.first_segment as u32,
             ids_base,
             id_form: rows.ids.form(),
+            end: rows.ids.end as u32,
             result_base,
             first_row: rows.first as u32,
             last_row: (self.rows - 1) as u32,

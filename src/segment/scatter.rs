@@ -26,10 +26,9 @@ const BATCH: usize = 4 << 20;
 /// rest of a longer row by themselves.
 const AHEAD: usize = 32;
 const LINES: usize = 8;
-/// How many rows of one element ahead memory is asked for, and how many keys are computed together: on
-/// an AMD EPYC 8 Mi rows to 1 Mi segments took 30 ms by one thread, 45 ms 32 rows ahead.
-const NUMBERS_AHEAD: usize = 128;
-const KEYS: usize = 512;
+/// Rows of one element whose keys and segments are computed together, and how many ahead memory is
+/// asked for: on an AMD EPYC 8 Mi rows to 1 Mi segments took 30 ms by one thread, 45 ms 32 rows ahead.
+const BLOCK: usize = 128;
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
@@ -67,6 +66,12 @@ struct Share<'a> {
 }
 
 impl<O: KeyOrder> Rows<'_, O> {
+    /// The segment of a row.
+    #[inline(always)]
+    fn segment(&self, row: usize) -> usize {
+        self.p.row_segment_from_end(self.ids, row) as usize
+    }
+
     fn scatter(&self, items: &mut [u32]) {
         match self.p.inner as usize * size_of::<O::Key>() {
             ..SORTED_FROM => self.scatter_each(items),
@@ -74,7 +79,8 @@ impl<O: KeyOrder> Rows<'_, O> {
         }
     }
 
-    /// Goes through the rows in their order. Each thread has items of its own, which are joined.
+    /// Goes through the rows in their order. Each thread but the first has items of its own, which are
+    /// joined.
     fn scatter_each(&self, items: &mut [u32]) {
         let (rows, p) = (self.p.rows as usize, self.p);
         // Items of a thread's own cost about what half as many rows do.
@@ -82,21 +88,18 @@ impl<O: KeyOrder> Rows<'_, O> {
             ..PARALLEL_FROM => 1,
             _ => rows / (2 * p.segments as usize).max(1),
         };
-        let mut own: Vec<memory::Words> = match threads::count().min(most) {
-            0 | 1 => Vec::new(),
-            // In huge pages: otherwise most of the time goes to looking up pages.
-            copies => {
-                let own = (0..copies).map(|_| memory::zeroed(items.len().div_ceil(2)));
-                own.collect::<Result<_, _>>().unwrap_or_default()
-            }
-        };
-        let mut all: Vec<&mut [u32]> =
-            own.iter_mut().map(|own| &mut cast_slice_mut(own)[..items.len()]).collect();
-        let first: &[u32] = items;
-        threads::each(all.iter_mut().collect(), |own| own.copy_from_slice(first));
-        if all.is_empty() {
-            all.push(&mut *items);
+        // In huge pages: otherwise most of the time goes to looking up pages.
+        let own = (1..threads::count().min(most)).map(|_| memory::zeroed(items.len().div_ceil(2)));
+        let mut own: Vec<memory::Words> = own.collect::<Result<_, _>>().unwrap_or_default();
+        let own_items = own.iter_mut().map(|own| &mut cast_slice_mut(own)[..items.len()]);
+        let mut own_items: Vec<&mut [u32]> = own_items.collect();
+        // The first word is a maximum of all; the others need those before them.
+        if p.word > 0 {
+            let earlier: &[u32] = items;
+            threads::each(own_items.iter_mut().collect(), |own| own.copy_from_slice(earlier));
         }
+        let mut all = vec![&mut *items];
+        all.append(&mut own_items);
         let step = all.len() * BATCH;
         for first in (0..rows).step_by(step) {
             let batch = first..rows.min(first + step);
@@ -117,18 +120,24 @@ impl<O: KeyOrder> Rows<'_, O> {
     /// The items of rows of one element as numbers, the mark beside the key: one comparison joins both.
     #[inline(always)]
     fn scatter_numbers(&self, rows: Range<usize>, numbers: &mut [u64]) {
-        let segment = |row| self.p.row_segment(self.ids, row) as usize;
-        let (begin, last) = (rows.start, rows.end.max(1) - 1);
-        let mut keys = [0; KEYS];
-        for (block, source) in self.source[rows].chunks(KEYS).enumerate() {
-            // By vectors.
+        let (mut keys, mut segments) = ([0; BLOCK], [[0; BLOCK]; 2]);
+        let find = |segments: &mut [usize; BLOCK], first: usize| {
+            let rows = first..rows.end.min(first + BLOCK);
+            segments.iter_mut().zip(rows).for_each(|(to, row)| *to = self.segment(row));
+        };
+        find(&mut segments[1], rows.start);
+        for first in rows.clone().step_by(BLOCK) {
+            segments.swap(0, 1);
+            // Keys and segments by vectors.
+            find(&mut segments[1], first + BLOCK);
+            let source = &self.source[first..rows.end.min(first + BLOCK)];
             for (key, &bits) in keys.iter_mut().zip(source) {
                 [*key, _] = words(self.order.key(bits));
             }
-            for (row, &key) in (begin + block * KEYS..).zip(&keys[..source.len()]) {
-                let later = segment(last.min(row + NUMBERS_AHEAD));
+            let [now, later] = &segments;
+            for ((&key, &segment), later) in keys[..source.len()].iter().zip(now).zip(later) {
                 vector::prefetch(numbers, later.wrapping_mul(size_of::<u64>()));
-                if let Some(number) = numbers.get_mut(segment(row)) {
+                if let Some(number) = numbers.get_mut(segment) {
                     let found: u64 = bytemuck::cast([key, 1]);
                     *number = found.max(*number);
                 }
@@ -148,7 +157,7 @@ impl<O: KeyOrder> Rows<'_, O> {
             let batch = first..rows.min(first + batch);
             let mut counts = vec![0; segments];
             for row in batch.clone() {
-                if let Some(count) = counts.get_mut(p.row_segment(self.ids, row) as usize) {
+                if let Some(count) = counts.get_mut(self.segment(row)) {
                     *count += 1;
                 }
             }
@@ -167,7 +176,7 @@ impl<O: KeyOrder> Rows<'_, O> {
         }
         let mut sorted = vec![0; all as usize];
         for row in batch {
-            let segment = (self.p.row_segment(self.ids, row) as usize).wrapping_sub(share.first);
+            let segment = self.segment(row).wrapping_sub(share.first);
             if let Some(next) = next.get_mut(segment) {
                 sorted[*next as usize] = row as u32;
                 *next += 1;
@@ -230,9 +239,9 @@ impl<O: KeyOrder> Loop for SomeRows<'_, '_, O> {
         }
         let last = chunk.end.max(1) - 1;
         for row in chunk {
-            let later = p.row_segment(rows.ids, last.min(row + AHEAD)) as usize;
+            let later = rows.segment(last.min(row + AHEAD));
             vector::prefetch(items, later.wrapping_mul(line * size_of::<u32>()));
-            let segment = p.row_segment(rows.ids, row) as usize;
+            let segment = rows.segment(row);
             if segment == NO_SEGMENT as usize {
                 continue;
             }

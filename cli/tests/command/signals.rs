@@ -23,21 +23,21 @@ fn send(signal: &str, to: &Child) {
     assert!(sent.success());
 }
 
+/// A program with the usual signals: the tests may run where they are ignored, as under nohup.
+pub fn default_signals(program: &str) -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,TERM", program]);
+    command
+}
+
 /// A command that has a temporary file and waits for an input without end.
 fn waiting(folder: &tempfile::TempDir, before: &str) -> Child {
     let case = folder.path().join("cases/one");
     super::check::write_case(&case, 2.0, "ok", 0);
     fs::remove_file(case.join("in.npy")).unwrap();
     assert!(Command::new("mkfifo").arg(case.join("in.npy")).status().unwrap().success());
-    // The tests may run where signals are ignored, as under nohup.
-    let mut child = Command::new("env")
-        .args([
-            "--default-signal=HUP,INT,TERM",
-            "sh",
-            "-c",
-            &format!("{before} exec \"$0\" \"$@\""),
-        ])
-        .arg(env!("CARGO_BIN_EXE_wgmax"))
+    let mut child = default_signals("sh")
+        .args(["-c", &format!("{before} exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_wgmax")])
         .args(["check", "--device", "cpu", "--json"])
         .args([folder.path().join("report"), folder.path().join("cases")])
         .stdout(Stdio::null())
@@ -75,11 +75,18 @@ fn ignored_signals_stay_ignored() {
     assert_eq!(temporary(&folder), 0);
 }
 
+/// The measurement of many items.
+fn benchmark(at: &impl Fn(&str) -> String) -> Command {
+    let mut command = default_signals(env!("CARGO_BIN_EXE_wgmax"));
+    command.args(["bench", "--device", "cpu", "--filter", "R0|P0|S0", "--seconds", "2"]);
+    command.args(["--json", &at("b.json")]);
+    command
+}
+
 /// Measurements of many items, of which at least one is done.
 fn measuring(at: &impl Fn(&str) -> String) -> (Child, impl BufRead) {
     let mut child =
-        command(&["bench", "--device", "cpu", "--filter", "R0|P0|S0", "--seconds", "2"])
-            .args(["--json", &at("b.json"), "--plot", &at("b.svg")])
+        benchmark(at).args(["--plot", &at("b.svg")])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -142,8 +149,7 @@ fn a_second_signal_ends_at_once_though_nothing_can_be_printed() {
     let (folder, at) = folder();
     let (reader, writer) = std::io::pipe().unwrap();
     let mut child =
-        command(&["bench", "--device", "cpu", "--filter", "R0|P0|S0", "--seconds", "2"])
-            .args(["--json", &at("b.json")])
+        benchmark(&at)
             .stdout(Stdio::null())
             .stderr(writer.try_clone().unwrap())
             .spawn()

@@ -111,7 +111,6 @@ impl Planner<'_> {
         status: Option<usize>,
     ) -> Result<RowIds> {
         let Scattered { rows, axes, indexed, .. } = scattered;
-        let parts = builder.scratch_words((*rows).max(1));
         let longest = indexed.iter().map(|axis| axis.size).max().unwrap_or(0);
         for (what, needed, limit, allowed) in [
             ("numbering rows", *rows, "31-bit number", MAX_ELEMENTS - 1),
@@ -125,6 +124,16 @@ impl Planner<'_> {
         ] {
             Error::check_limit(what, needed, (limit, allowed))?;
         }
+        // Where an axis has all parts, its indices are ids.
+        if let [all] = indexed[..]
+            && all.size == scattered.parts
+            && axes.is_empty()
+            && status.is_none()
+        {
+            let end = if ids.element.is_signed_integer() { all.size } else { 0 };
+            return Ok(RowIds { end, ..ids });
+        }
+        let parts = builder.scratch_words((*rows).max(1));
         if *rows == 0 || indexed.is_empty() {
             // All rows belong to the only part.
             builder.fill_repeated(parts, 0)?;
