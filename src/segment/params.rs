@@ -69,6 +69,7 @@ params! {
         /// In segment/tiles: rows of a tile, and tiles of a chunk.
         pub tile: u32,
         pub tiles: u32,
+        pub padding: [u32; 3],
         /// The divisors of `columns` and `width`, and of the number of workgroups that share a row.
         pub by_columns: [u32; 4],
         pub by_width: [u32; 4],

@@ -85,12 +85,12 @@ fn benchmark(at: &impl Fn(&str) -> String) -> Command {
 
 /// Measurements of many items, of which at least one is done.
 fn measuring(at: &impl Fn(&str) -> String) -> (Child, impl BufRead) {
-    let mut child =
-        benchmark(at).args(["--plot", &at("b.svg")])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+    let mut child = benchmark(at)
+        .args(["--plot", &at("b.svg")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     lines.read_line(&mut line).unwrap();
@@ -149,11 +149,7 @@ fn a_second_signal_ends_at_once_though_nothing_can_be_printed() {
     let (folder, at) = folder();
     let (reader, writer) = std::io::pipe().unwrap();
     let mut child =
-        benchmark(&at)
-            .stdout(Stdio::null())
-            .stderr(writer.try_clone().unwrap())
-            .spawn()
-            .unwrap();
+        benchmark(&at).stdout(Stdio::null()).stderr(writer.try_clone().unwrap()).spawn().unwrap();
     let mut lines = BufReader::new(reader);
     lines.read_line(&mut String::new()).unwrap();
     // The same pipe, opened once more, so that writing to it does not wait.

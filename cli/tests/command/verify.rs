@@ -194,14 +194,15 @@ fn a_report_can_be_replayed() {
 }
 
 /// What was done before a signal is reported and written.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[test]
 fn a_signal_ends_a_sweep_with_a_report() {
     use std::process::{Command, Stdio};
     let (folder, at) = folder();
     let arguments = ["verify", "--device", "cpu", "--seconds", "1000", "--json", &at("r.json")];
-    let mut child =
-        command(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut verify = super::signals::default_signals(env!("CARGO_BIN_EXE_wgmax"));
+    verify.args(arguments).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = verify.spawn().unwrap();
     // Its temporary file is there when it begins.
     while fs::read_dir(folder.path()).unwrap().count() < 2 {
         assert!(child.try_wait().unwrap().is_none(), "it has ended");
