@@ -4,7 +4,7 @@ use super::{check_random, check_within, plan_within, rounds, variant};
 use crate::common::{
     Random, check_oracle, describe, gpu, ids_tensor, limited, plans, seed, tensor,
 };
-use wgmax::operator::{EmptySet, Indices, Operator, SegmentMax};
+use wgmax::operator::{EmptySet, Indices, Operator, ScatterMax, SegmentMax};
 use wgmax::{Device, DeviceTensor, ElementType, Nan, Tensor, Tuning, compare};
 use wgmax_verify::{Kind, PlanOverrides, oracle};
 
@@ -217,6 +217,57 @@ fn bad_ids_on_a_device_are_reported() {
                     "{ids:?} {op:?} on {device:?}"
                 );
                 found[0].download().unwrap();
+            }
+        }
+    }
+}
+
+/// Indices on a device are not checked. Updates whose index names no element are dropped, by a plan
+/// with a status, which finds the place of each row first, and by one without, where indices are ids.
+#[test]
+fn unchecked_indices_are_dropped() {
+    let gpu = gpu().map(|device| plans(&device));
+    let devices: Vec<Device> = gpu.into_iter().flatten().chain([Device::cpu()]).collect();
+    let mut random = Random(71);
+    let far = [i64::MIN, 1 << 31, (1 << 32) - 1, 1 << 32, -(1 << 32), 3 - (1 << 32), i64::MAX];
+    for t in ID_TYPES {
+        for (places, inner) in [(1i64, 1), (29, 1), (29, 5)] {
+            let rows = 1 + random.below(300) as usize;
+            let near: Vec<i64> = (-places - 2..places + 2).collect();
+            let id = |_| if random.once_in(9) { random.pick(&far) } else { random.pick(&near) };
+            let ids: Vec<i64> = (0..rows).map(id).collect();
+            let mut shape = vec![places as usize, inner];
+            shape.truncate(if inner == 1 { 1 } else { 2 });
+            let data = tensor(ElementType::F32, &shape, 0, &mut random);
+            shape[0] = rows;
+            let updates = tensor(ElementType::F32, &shape, 0, &mut random);
+            let ids = ids_tensor(t, &ids);
+            let (op, ids) = match inner {
+                1 => (ScatterMax::along(0), ids),
+                _ => (ScatterMax::by_vectors(), ids.reshape([rows, 1]).unwrap()),
+            };
+            let op = op.indices(random.once_in(2).then(|| Indices::new(ElementType::I32)));
+            let inputs = [&data, &ids, &updates];
+            let counted = Operator::from(op.clone().status(true));
+            let expected = oracle::run(&counted, &inputs).unwrap();
+            let dropped = Operator::from(op);
+            for (device, op) in devices.iter().flat_map(|d| [(d, &counted), (d, &dropped)]) {
+                // In one piece and in several.
+                for most in [u64::MAX, 64] {
+                    let limits = limited(device.info().limits.clone(), |limits| {
+                        let own = limits.max_binding_size;
+                        limits.max_binding_size = own.min(most.saturating_add(limits.alignment));
+                    });
+                    let on = describe(device);
+                    let what = format!("{op:?} of {data:?} by {ids:?}, {most} bytes on {on}");
+                    let plan = plan_within(device, op, &inputs, &limits).expect(&what);
+                    let there = inputs.map(|input| device.upload(input).unwrap());
+                    let found = device.execute(&plan, there.each_ref()).unwrap();
+                    for (found, expected) in found.iter().zip(&expected) {
+                        let report = compare(&found.download().unwrap(), expected).unwrap();
+                        assert!(report.is_equal(), "{what}: {report}");
+                    }
+                }
             }
         }
     }
