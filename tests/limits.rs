@@ -351,6 +351,26 @@ fn no_limit_is_too_small_for_an_error() {
     }
 }
 
+/// Kernels subtract where windows begin from the end of the axis: no plan has such a window too far
+/// before it, and a run takes the tensor in parts.
+#[test]
+fn windows_that_begin_2_31_places_before_the_end_are_right() {
+    let values: Vec<f32> = (1..=1000u16).map(f32::from).collect();
+    let data = Tensor::from_slice([1, 1, 1000], &values).unwrap();
+    let pool = MaxPool::new([1 << 20]).dilations([1 << 10]).strides([(1 << 30) + 1999]);
+    let largest = (1 << 31) - 1000;
+    // The last tap of the second window has the only element.
+    for (pad, last) in [(largest, 952.0), (largest + 1, 951.0), ((1 << 31) - 1, 977.0)] {
+        let pool = pool.clone().pads([pad], [2000]);
+        let plan = pool.plan(data.desc(), &Limits::cpu(), &Tuning::hardware());
+        assert_eq!(plan.is_ok(), pad == largest, "{pad}");
+        for device in gpu().into_iter().chain([Device::cpu()]) {
+            let found = pool.run(&device, &data).unwrap();
+            assert_eq!(found[0].as_slice::<f32>().unwrap(), [f32::NEG_INFINITY, last], "{pad}");
+        }
+    }
+}
+
 /// The error gives the bytes that a window needs and those of a binding.
 #[test]
 fn a_window_larger_than_a_binding_is_told_in_bytes() {

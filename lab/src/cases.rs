@@ -1,11 +1,12 @@
 //! Random cases, ready to run on the machine.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use wgmax::plan::Plan;
 use wgmax::{Device, ElementType, Tensor, TensorDesc, View};
 use wgmax_verify::Case;
 
 use crate::machine::Memory;
+use crate::run::STALE;
 
 /// A random case with a plan, its inputs in memory, and the CPU kernels' results.
 pub struct Prepared {
@@ -15,14 +16,21 @@ pub struct Prepared {
     pub inputs: Vec<(Tensor, View)>,
     /// The results that are checked: the buffer of each, its layout, and its expected values.
     pub expected: Vec<(usize, View, Tensor)>,
-    /// Whether the ids of segments are right.
+    /// Whether ids and indices are right.
     pub are_right: bool,
+    /// Whether the case is one of `rare`.
+    pub is_rare: bool,
 }
 
 impl Prepared {
     /// A case, planned for a device with one of the library's tunings.
     pub fn new(device: &Device, seed: u64, index: u64, tuning: &'static str) -> Result<Self> {
-        let (mut case, cpu) = (Case::nth(seed, index)?, Device::cpu());
+        Self::of(device, Case::nth(seed, index)?, tuning, format!("case {index} of seed {seed}"))
+    }
+
+    /// The same for any case.
+    pub fn of(device: &Device, mut case: Case, tuning: &'static str, name: String) -> Result<Self> {
+        let cpu = Device::cpu();
         case.overrides.tuning = Some(tuning);
         // A tensor of bools holds only 0 and 1, and views have other bytes between elements.
         let is_bool = |tensor: &Tensor| tensor.element_type() == ElementType::Bool;
@@ -36,21 +44,22 @@ impl Prepared {
             Ok((input.with_view(&memory)?.download()?, view))
         });
         let inputs: Vec<_> = inputs.collect::<wgmax::Result<_>>()?;
-        // With wrong ids the status is the only result, the last one.
         let are_right = case.operator.checked(&case.inputs()).is_ok();
-        let first = if are_right { 0 } else { results.len() - 1 };
+        // With wrong ids of segments the status is the only result, the last one.
+        let first = if case.resolved()?.1 { 0 } else { results.len() - 1 };
         let expected = results.iter().zip(inputs.len()..).skip(first);
         let expected = expected
             .map(|(result, buffer)| Ok((buffer, result.view().clone(), result.download()?)))
             .collect::<wgmax::Result<_>>()?;
-        let name = format!("case {index} of seed {seed}, {tuning}");
-        Ok(Self { name, case, plan, inputs, expected, are_right })
+        let name = format!("{name}, {tuning}");
+        Ok(Self { name, case, plan, inputs, expected, are_right, is_rare: false })
     }
 
     /// Fails if a device has other results.
     pub fn check_on(&self, device: &Device) -> Result<()> {
         let found = self.case.execute(device, &self.plan)?;
-        let mut pairs = found.iter().zip(&self.expected);
+        let first = found.len() - self.expected.len();
+        let mut pairs = found[first..].iter().zip(&self.expected);
         let same = pairs.all(|(found, (.., expected))| found.bytes() == expected.bytes());
         ensure!(same, "{}: another result", self.name);
         Ok(())
@@ -58,13 +67,47 @@ impl Prepared {
 
     /// Fails if the results in memory are not the expected ones.
     pub fn check(&self, memory: &Memory) -> Result<()> {
-        for (buffer, view, expected) in &self.expected {
-            let t = expected.element_type();
-            let bytes = &bytemuck::cast_slice(memory.words(*buffer))[..view.byte_len()];
-            let found = Tensor::from_bytes(t, [bytes.len() / t.size()], bytes)?;
-            let found = Device::cpu().upload(&found)?.with_view(view)?.download()?;
-            ensure!(found.bytes() == expected.bytes(), "{}: another result", self.name);
+        for result in &self.expected {
+            check_stored(&self.plan, result, memory).with_context(|| self.name.clone())?;
         }
         Ok(())
     }
+}
+
+/// The elements of a view, by their places in memory.
+pub fn places(view: &View) -> Vec<usize> {
+    let mut places = vec![view.offset() as isize];
+    for (&size, &pitch) in view.desc().shape().iter().zip(&view.pitches()) {
+        let along = 0..size as isize;
+        places = places.iter().flat_map(|at| along.clone().map(move |i| at + i * pitch)).collect();
+    }
+    places.into_iter().map(|at| at as usize).collect()
+}
+
+/// Fails if memory does not have a result. Elements that are copied to the places of a view leave what is
+/// beside them as it was.
+pub fn check_stored(
+    plan: &Plan,
+    (buffer, view, expected): &(usize, View, Tensor),
+    memory: &Memory,
+) -> Result<()> {
+    let is_copied = plan.launches().iter().any(|launch| {
+        let mut bound = launch.bindings();
+        launch.shader().kernel.name() == "unpack" && bound.any(|(_, bound, ..)| bound == *buffer)
+    });
+    let end = view.byte_len();
+    let end = if is_copied { end.next_multiple_of(4) } else { end };
+    let found = &bytemuck::cast_slice(memory.words(*buffer))[..end];
+    let mut image = match is_copied {
+        true => STALE.to_le_bytes().into_iter().cycle().take(end).collect(),
+        false => found.to_vec(),
+    };
+    let size = expected.element_type().size();
+    for (place, element) in places(view).into_iter().zip(expected.bytes().chunks(size)) {
+        image[place * size..][..size].copy_from_slice(element);
+    }
+    let wrong = found.iter().zip(&image).position(|(found, expected)| found != expected);
+    wrong.map_or(Ok(()), |at| {
+        bail!("byte {at} of the {end} of a result is {}, not {}", found[at], image[at])
+    })
 }

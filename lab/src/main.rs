@@ -15,6 +15,7 @@ mod mutants;
 mod mutator;
 mod pipelines;
 mod prove;
+mod rare;
 mod report;
 mod run;
 mod sets;

@@ -18,6 +18,7 @@ use crate::known;
 use crate::machine::{Program, Watch};
 use crate::mutator::{Mutant, mutants};
 use crate::prove::Task;
+use crate::rare;
 use crate::run;
 
 #[derive(Args)]
@@ -156,6 +157,14 @@ fn prepare(arguments: &Arguments, device: &Device) -> Result<(Vec<Costed>, Base)
         tunings.map(|tuning| Prepared::new(device, arguments.seed, index, tuning))
     });
     let mut drawn: Vec<Prepared> = drawn.collect::<Result<_>>()?;
+    let rare = rare::cases()?.into_iter().enumerate().flat_map(|(index, case)| {
+        tunings.map(|tuning| {
+            let name = format!("rare case {index}");
+            let case = Prepared::of(device, case.clone(), tuning, name)?;
+            Ok(Prepared { is_rare: true, ..case })
+        })
+    });
+    drawn.extend(rare.collect::<Result<Vec<_>>>()?);
     drawn.retain(|case| case.plan.shaders().any(|shader| is_of(arguments, shader)));
     if drawn.is_empty() {
         bail!("no case launches {}", arguments.kernel.as_deref().unwrap_or("a shader"));
@@ -220,22 +229,30 @@ impl Mistaken<'_> {
     }
 }
 
-/// The plans whose texts have a mistake: the cheapest one of each shader, then the next ones.
+/// The plans whose texts have a mistake: the cheapest one of each shader with workgroups along one axis,
+/// along two or along three, then the next ones; and all rare ones.
 fn plans<'a>(mutant: &Mutant, cases: &'a [Costed], base: &Base, count: usize) -> Vec<&'a Costed> {
     let has = |shader: &&Shader| base[*shader].0.contains(&mutant.declaration);
-    let mut turns: HashMap<&Shader, usize> = HashMap::new();
+    let mut turns: HashMap<(&Shader, usize), usize> = HashMap::new();
     let mut all: Vec<(usize, &Costed)> = Vec::new();
+    let mut rare = Vec::new();
     for costed in cases {
         // The turn of a case is the first one among its shaders.
-        let turn = costed.case.plan.shaders().filter(has).map(|shader| {
-            let turn = turns.entry(shader).or_default();
+        let own = costed.case.plan.launches().iter().filter(|launch| has(&launch.shader()));
+        let turn = own.map(|launch| {
+            let axes = launch.grid().iter().filter(|&&groups| groups > 1).count();
+            let turn = turns.entry((launch.shader(), axes)).or_default();
             *turn += 1;
             *turn
         });
-        all.extend(turn.min().map(|turn| (turn, costed)));
+        match turn.min() {
+            Some(_) if costed.case.is_rare => rare.push(costed),
+            Some(turn) => all.push((turn, costed)),
+            None => {}
+        }
     }
     all.sort_by_key(|(turn, _)| *turn);
-    all.into_iter().map(|(_, costed)| costed).take(count).collect()
+    all.into_iter().map(|(_, costed)| costed).take(count).chain(rare).collect()
 }
 
 fn fate(

@@ -18,7 +18,7 @@ use wgmax_cli::bench::data;
 use wgmax_cli::bench::item::{self, Item};
 use wgmax_verify::oracle;
 
-use crate::cases::Prepared;
+use crate::cases::{Prepared, check_stored, places};
 use crate::keys::Ranking;
 use crate::machine::{
     ELEMENT, INITIAL, Memory, Order, PLAIN, Program, RAW, ROUNDED, SUM, UNWRITTEN, WRAPPED, Watch,
@@ -82,16 +82,6 @@ impl Watch for Strict {
         ensure!(self.left > 0, "loops do not end");
         Ok(())
     }
-}
-
-/// The elements of a view, by their places in memory.
-fn places(view: &View) -> Vec<usize> {
-    let mut places = vec![view.offset() as isize];
-    for (&size, &pitch) in view.desc().shape().iter().zip(&view.pitches()) {
-        let along = 0..size as isize;
-        places = places.iter().flat_map(|at| along.clone().map(move |i| at + i * pitch)).collect();
-    }
-    places.into_iter().map(|at| at as usize).collect()
 }
 
 /// Whether an operator finds positions, and of equal elements the last one.
@@ -227,7 +217,6 @@ impl<'a> Task<'a> {
     ) -> Result<bool> {
         let mut memory = self.memory(false);
         self.run(&mut memory, order, left, program)?;
-        let mut are_right = true;
         for (buffer, view, expected) in self.expected {
             let size = expected.element_type().size();
             for (number, place) in places(view).into_iter().enumerate() {
@@ -235,12 +224,9 @@ impl<'a> Task<'a> {
                 let byte = mix(shades.iter().copied());
                 let what = memory.shadow.describe(byte);
                 ensure!(byte == PLAIN, "element {number} of a result is {what}");
-                let bytes: &[u8] = bytemuck::cast_slice(memory.words(*buffer));
-                let found = &bytes[place * size..(place + 1) * size];
-                are_right &= found == &expected.bytes()[number * size..(number + 1) * size];
             }
         }
-        Ok(are_right)
+        Ok(self.expected.iter().all(|result| check_stored(self.plan, result, &memory).is_ok()))
     }
 
     /// Fails if a result is not shown to be the maximum of its elements, for all inputs.

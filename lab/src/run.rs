@@ -13,7 +13,7 @@ use crate::machine::{Binding, Memory, Program, Watch};
 const SIDE: usize = 8;
 
 /// The content of buffers before anything is stored: neither zeros nor the lowest element.
-const STALE: u32 = 0xa5c3_5a3c;
+pub const STALE: u32 = 0xa5c3_5a3c;
 
 /// Runs a plan on inputs in memory, with the programs that `program` has for its shaders. Returns
 /// the buffers, and calls `after` after each launch.

@@ -165,8 +165,8 @@ fn narrow(sum: Sum) -> u32 {
         let normal = magnitude - (112u << 23u);
         return sign | min((normal + 0xfffu + ((normal >> 13u) & 1u)) >> 13u, 0x7c00u);
     }
-    let hidden = select(0u, 0x800000u, magnitude >= 0x800000u);
-    let bits = (magnitude & 0x7fffffu) | hidden;
+    // A subnormal number, which has no hidden bit, is shifted out.
+    let bits = (magnitude & 0x7fffffu) | 0x800000u;
     let down = min(126u - (magnitude >> 23u), 31u);
     let kept = bits >> down;
     let half = 1u << (down - 1u);

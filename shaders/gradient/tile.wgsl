@@ -48,7 +48,7 @@ fn find(tile: Tile, number: u32) {
             params.windows.axes[1].stride,
             params.windows.axes[2].stride,
         );
-        let axes = window_axes(tile.window + window);
+        let axes = window_axes(vec3<u32>(0u));
         maxima[number] = first_maximum(tile, window * strides, axes).key;
     }
 }

@@ -70,9 +70,8 @@ fn is_wanted(tile: Tile) -> bool {
 // Whether the tile covers padding.
 fn touches_padding(tile: Tile) -> bool {
     let last = tile.first + vec3<i32>(params.tiles.cover.xyz) - 1;
-    return !(has_element(0u, tile.first.x) && has_element(0u, last.x)
-        && has_element(1u, tile.first.y) && has_element(1u, last.y)
-        && has_element(2u, tile.first.z) && has_element(2u, last.z));
+    return any(tile.first < vec3<i32>(0))
+        || !(has_element(0u, last.x) && has_element(1u, last.y) && has_element(2u, last.z));
 }
 
 fn load_piece(tile: Tile, number: u32) -> Piece {

@@ -94,7 +94,7 @@ fn main(at: Invocation) {
     let number = vec4<u32>(vector * OUTPUTS - lead) + OFFSETS;
     let wanted = number < vec4<u32>(params.outputs);
     var columns: Columns;
-    var state = State(vec4<u32>(0u), vec4<u32>(NO_PLACE));
+    var state: State;
     if exists {
         columns = columns_of(select(vec4<u32>(0u), number, wanted));
         state = search(columns, at.local / params.tile);

@@ -2,19 +2,15 @@
 // the first row of its chunk, and continues from there. The CPU kernel is in
 // src/segment/expand_offsets.rs.
 import package::common::invocation::{Invocation, invocation_number};
-import package::segment::id_words::{high_word, low_word};
+import package::segment::id_words::low_word;
 import package::segment::ids::NO_SEGMENT;
 import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
-// The first row of a segment, if it has one here.
+// The first row of a segment. An offset of which the high word matters is an error.
 fn offset_of(segment: u32) -> u32 {
-    let low = low_word(params.base + segment);
-    let high = high_word(params.base + segment);
-    let negative = i32(high) < 0;
-    let large = params.id_words == 2u && high != 0u;
-    return select(select(low, 0x7fffffffu, large), 0u, negative);
+    return low_word(params.base + segment);
 }
 
 // The last segment that begins at a row or before it; NO_SEGMENT if there is none. If offsets do

@@ -72,10 +72,9 @@ fn widened(word: u32, id: u32) -> u32 {
     return select(top >> unused, u32(i32(top) >> unused), params.id_sign != 0u);
 }
 
-// The segment of an id. A negative id of one word has the top bit set, as no number of segments
-// has; of two words, its high word is not 0.
+// The segment of an id. Numbers of segments have 31 bits: an id below the first one, or a negative one
+// of one word, wraps to a larger number; of two words, the high one of a negative id is not 0.
 fn segment_of(low: u32, high: u32) -> u32 {
     let segment = low - params.first_segment;
-    let inside = low < 0x80000000u && low >= params.first_segment && segment < params.segments;
-    return select(NO_SEGMENT, segment, high == 0u && inside);
+    return select(NO_SEGMENT, segment, high == 0u && segment < params.segments);
 }

@@ -225,7 +225,9 @@ impl Axis {
     /// [`Error::OverLimit`](crate::Error::OverLimit) for positions that do not fit 32 bits.
     pub(crate) fn new(axis: &axes::Axis, pitch: u64) -> Result<Self> {
         let [_, last] = axis.ends(axis.outputs - 1);
-        let needed = last.max(-axis.start).max((axis.taps * axis.dilation) as i64);
+        // Kernels subtract where a window begins from the last place of the axis.
+        let farthest = axis.size as i64 - 1 - axis.start;
+        let needed = last.max(farthest).max((axis.taps * axis.dilation) as i64);
         if needed > i64::from(i32::MAX) {
             return Err(positions(POSITION, needed as u64));
         }

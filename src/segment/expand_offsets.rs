@@ -33,16 +33,8 @@ fn run(_: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
     let offsets = p.id_form.words(call.sources[0]);
     let words = p.id_form.id_words as usize;
-    // The first row of a segment, if it has one here.
-    let begin = |segment: u32| {
-        let at = (p.base as usize + segment as usize) * words;
-        let (low, high) = (offsets[at], offsets[at + words - 1]);
-        match (high as i32) < 0 {
-            true => 0,
-            false if words == 2 && high != 0 => i32::MAX as u32,
-            false => low,
-        }
-    };
+    // The first row of a segment.
+    let begin = |segment: u32| offsets[(p.base as usize + segment as usize) * words];
     // The last segment that begins at a row or before it.
     let search = |row: u32| {
         let (mut low, mut high) = (0, p.segments + 1);

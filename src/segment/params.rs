@@ -130,8 +130,7 @@ impl Params {
     #[inline(always)]
     pub(super) fn segment(&self, low: u32, high: u32) -> u32 {
         let segment = low.wrapping_sub(self.first_segment);
-        let inside = low < 1 << 31 && low >= self.first_segment && segment < self.segments;
-        if high == 0 && inside { segment } else { NO_SEGMENT }
+        if high == 0 && segment < self.segments { segment } else { NO_SEGMENT }
     }
 
     /// The rows of a chunk.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{command, folder};
+use super::folder;
 
 /// The temporary files in a folder.
 fn temporary(folder: &tempfile::TempDir) -> usize {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{adapter, command, folder, refused, stdout, succeeds, wgmax};
+use super::{adapter, folder, refused, stdout, succeeds, wgmax};
 
 #[test]
 fn the_cpu_agrees_with_the_oracle() {

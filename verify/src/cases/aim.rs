@@ -62,7 +62,8 @@ impl Aim {
             overrides.tuning = Some(self.tuning);
         }
         // Every other case with positions: launches begin anywhere.
-        let often = ["index", "scatter"].iter().any(|end| self.kernel().ends_with(end))
+        let often = ["index", "scatter", "pool_gradient", "gradient_rows"];
+        let often = often.iter().any(|end| self.kernel().ends_with(end))
             || self.is("indices")
             || self.is("positions");
         if random.once_in(if often { 2 } else { 4 }) {
@@ -127,7 +128,9 @@ fn turns(kernel: &Kernel) -> usize {
         "reduce_columns" => 3,
         "reduce_column_tiles" => 2,
         // From data and from saved indices, with one launch and with several.
-        "gradient_scatter" => 3,
+        "gradient_scatter" | "pool_gradient" => 3,
+        // From indices, of each number of axes, in one piece and in several.
+        "pool_gradient_rows" | "pool_tile_gradient" => 4,
         _ => 1,
     }
 }

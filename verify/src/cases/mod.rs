@@ -157,7 +157,10 @@ impl Case {
 
     /// The operator to plan, and whether its results count. The ids of segments may be wrong, like
     /// ids that no host has checked: then the status is the only result.
-    fn resolved(&self) -> Result<(Operator, bool)> {
+    ///
+    /// # Errors
+    /// As [`Operator::checked`].
+    pub fn resolved(&self) -> Result<(Operator, bool)> {
         match (self.operator.checked(&self.inputs()), &self.operator) {
             (Ok(operator), _) => Ok((operator, true)),
             (Err(_), Operator::SegmentMax(op)) if op.status => Ok((self.operator.clone(), false)),
@@ -190,7 +193,9 @@ impl Case {
         let limits = self.overrides.limits(own);
         let (inputs, results) = self.views(&operator, &descs)?;
         let inputs: Vec<&View> = inputs.iter().collect();
-        let results: Vec<&View> = results.iter().collect();
+        // Without views the results are as an operator gives them.
+        let has_views = self.overrides.views.is_some();
+        let results: Vec<&View> = results.iter().filter(|_| has_views).collect();
         let tuning = self.overrides.tuning(own_tuning);
         match operator.plan_views(&inputs, &results, &limits, &tuning) {
             Ok(plan) if plan.launches().len() <= MAX_LAUNCHES => Ok(plan),

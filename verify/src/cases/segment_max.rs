@@ -56,6 +56,7 @@ pub(super) fn draft(
     let form = match kernel {
         "segment_scatter" => Segments::Unsorted,
         "segment_expand_offsets" => Segments::Offsets,
+        "segment_unrolled" if random.once_in(3) => Segments::Offsets,
         "segment_blocks" | "segment_column_tiles" | "segment_elements" | "segment_unrolled" => {
             Segments::Sorted
         }
