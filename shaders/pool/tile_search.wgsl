@@ -69,7 +69,7 @@ fn first_maximum(tile: Tile, begin: vec3<u32>, axes: Axes) -> Found {
     let pitch0 = params.tiles.cover.y * pitch1;
     let begin_key = key_at(begin);
     let first = tile.first + vec3<i32>(begin);
-    var found: Found;
+    var found = Found(0xffffffffu, 0xffffffffu);
     var rank = KEY_LOWEST;
     var some = false;
     for (var j0 = 0u; j0 < axes.axis0.taps; j0++) {

@@ -8,7 +8,8 @@ import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
-// The first row of a segment. An offset of which the high word matters is an error.
+// The first row of a segment. The low word is enough: an offset that needs its high word is an error,
+// for which results are unspecified.
 fn offset_of(segment: u32) -> u32 {
     return low_word(params.base + segment);
 }

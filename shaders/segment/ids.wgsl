@@ -35,7 +35,8 @@ fn row_segment_from_end(row: u32) -> u32 {
     } else {
         id.x = narrow_id(row);
     }
-    // Below the end only if the sum passes 2^32: then the id is negative, and not below -end.
+    // Below the end only if the sum passes 2^32. Then an id of one word is negative, and one of two
+    // words if its high word says so; and it is not below -end.
     let place = id.x + params.end;
     let counts_back = place < params.end && id.y == negative;
     return segment_of(select(id.x, place, counts_back), select(id.y, 0u, counts_back));

@@ -33,7 +33,7 @@ fn run(_: &Shader, call: Call<'_, '_>) {
     let p: &Params = call.params();
     let offsets = p.id_form.words(call.sources[0]);
     let words = p.id_form.id_words as usize;
-    // The first row of a segment.
+    // The first row of a segment, from the low word as in the shader.
     let begin = |segment: u32| offsets[(p.base as usize + segment as usize) * words];
     // The last segment that begins at a row or before it.
     let search = |row: u32| {

@@ -60,12 +60,13 @@ struct RowIds {
     element: ElementType,
     /// The id of the first segment.
     first_segment: u64,
-    /// The number of places that negative ids count back from; 0 if they name none.
+    /// The number of places that negative ids count back from, for `segment_scatter` alone; 0 if they
+    /// name none.
     end: u64,
 }
 
 impl RowIds {
-    /// All ids in a buffer.
+    /// Ids from the first segment on, of which negative ones name none.
     fn new(buffer: usize, element: ElementType) -> Self {
         Self { buffer, element, first_segment: 0, end: 0 }
     }

@@ -101,8 +101,9 @@ impl Planner<'_> {
         Ok(RowIds::words(ids))
     }
 
-    /// The part of the data that each row of updates belongs to, from indices. Rows that belong to
-    /// none are counted in the buffer `status`, if any.
+    /// The part of the data that each row of updates belongs to, from indices: in scratch, or the indices
+    /// themselves, which only a kernel may read that counts negative ones from their end. Rows that belong
+    /// to none are counted in the buffer `status`, if any.
     pub(super) fn locate(
         &self,
         builder: &mut Builder<'_>,
