@@ -18,7 +18,7 @@ use wgmax_cli::bench::data;
 use wgmax_cli::bench::item::{self, Item};
 use wgmax_verify::oracle;
 
-use crate::cases::{Prepared, check_stored, places};
+use crate::cases::{Prepared, is_kept_beside, is_stored, places};
 use crate::keys::Ranking;
 use crate::machine::{
     ELEMENT, INITIAL, Memory, Order, PLAIN, Program, RAW, ROUNDED, SUM, UNWRITTEN, WRAPPED, Watch,
@@ -226,7 +226,10 @@ impl<'a> Task<'a> {
                 ensure!(byte == PLAIN, "element {number} of a result is {what}");
             }
         }
-        Ok(self.expected.iter().all(|result| check_stored(self.plan, result, &memory).is_ok()))
+        let mut kept =
+            self.expected.iter().map(|result| is_kept_beside(self.plan, result, &memory));
+        ensure!(kept.all(|kept| kept), "bytes beside a result are another's");
+        Ok(self.expected.iter().all(|result| is_stored(result, &memory)))
     }
 
     /// Fails if a result is not shown to be the maximum of its elements, for all inputs.
