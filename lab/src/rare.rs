@@ -130,9 +130,6 @@ fn others() -> Result<Vec<Case>> {
     };
     // Columns of which each word has elements of two rows.
     add(reduce(1).into(), &[drawn(U8, &[40, 7, 3])?], own());
-    // Results that end within a word.
-    add(reduce(1).into(), &[drawn(ElementType::I16, &[3, 7])?], own());
-    add(reduce(1).initial(7).into(), &[drawn(U8, &[3, 7])?], own());
     // Rows before the first segment, and after it whole segments within a chunk.
     let offsets: Vec<i64> = (0..50).map(|segment| 3 + 2 * segment).collect();
     let offsets = Tensor::from_slice([50], &offsets)?;

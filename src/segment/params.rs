@@ -107,23 +107,28 @@ impl Params {
     /// The segment of a row, counted from the first one of this launch.
     #[inline(always)]
     pub(super) fn row_segment(&self, ids: &[u32], row: usize) -> u32 {
-        let words = self.id_form.id_words as usize;
-        let at = (self.ids_base as usize + row) * words;
-        self.segment(ids[at], if words == 2 { ids[at + 1] } else { 0 })
+        let (low, high) = self.row_id(ids, row);
+        self.segment(low, high)
     }
 
     /// The same where negative ids count back from the end.
     #[inline(always)]
     pub(super) fn row_segment_from_end(&self, ids: &[u32], row: usize) -> u32 {
-        let words = self.id_form.id_words as usize;
-        let at = (self.ids_base as usize + row) * words;
-        let (low, high) = (ids[at], if words == 2 { ids[at + 1] } else { 0 });
+        let (low, high) = self.row_id(ids, row);
         let place = low.wrapping_add(self.end);
-        let negative = if words == 2 { u32::MAX } else { 0 };
+        let negative = if self.id_form.id_words == 2 { u32::MAX } else { 0 };
         match place < self.end && high == negative {
             true => self.segment(place, 0),
             false => self.segment(low, high),
         }
+    }
+
+    /// The low and the high word of a row's id. The high one of a narrower id is 0.
+    #[inline(always)]
+    fn row_id(&self, ids: &[u32], row: usize) -> (u32, u32) {
+        let words = self.id_form.id_words as usize;
+        let at = (self.ids_base as usize + row) * words;
+        (ids[at], if words == 2 { ids[at + 1] } else { 0 })
     }
 
     /// The segment of an id of two words.

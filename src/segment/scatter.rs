@@ -79,7 +79,7 @@ impl<O: KeyOrder> Rows<'_, O> {
         }
     }
 
-    /// Goes through the rows in their order. Each thread but the first has items of its own, which are
+    /// Goes through the rows in their order. Each thread but one has items of its own, which are
     /// joined.
     fn scatter_each(&self, items: &mut [u32]) {
         let (rows, p) = (self.p.rows as usize, self.p);
@@ -91,15 +91,14 @@ impl<O: KeyOrder> Rows<'_, O> {
         // In huge pages: otherwise most of the time goes to looking up pages.
         let own = (1..threads::count().min(most)).map(|_| memory::zeroed(items.len().div_ceil(2)));
         let mut own: Vec<memory::Words> = own.collect::<Result<_, _>>().unwrap_or_default();
-        let own_items = own.iter_mut().map(|own| &mut cast_slice_mut(own)[..items.len()]);
-        let mut own_items: Vec<&mut [u32]> = own_items.collect();
+        let mut all: Vec<&mut [u32]> =
+            own.iter_mut().map(|own| &mut cast_slice_mut(own)[..items.len()]).collect();
         // The first word is a maximum of all; the others need those before them.
         if p.word > 0 {
             let earlier: &[u32] = items;
-            threads::each(own_items.iter_mut().collect(), |own| own.copy_from_slice(earlier));
+            threads::each(all.iter_mut().collect(), |own| own.copy_from_slice(earlier));
         }
-        let mut all = vec![&mut *items];
-        all.append(&mut own_items);
+        all.push(&mut *items);
         let step = all.len() * BATCH;
         for first in (0..rows).step_by(step) {
             let batch = first..rows.min(first + step);

@@ -193,9 +193,7 @@ impl Case {
         let limits = self.overrides.limits(own);
         let (inputs, results) = self.views(&operator, &descs)?;
         let inputs: Vec<&View> = inputs.iter().collect();
-        // Without views the results are as an operator gives them.
-        let has_views = self.overrides.views.is_some();
-        let results: Vec<&View> = results.iter().filter(|_| has_views).collect();
+        let results: Vec<&View> = results.iter().collect();
         let tuning = self.overrides.tuning(own_tuning);
         match operator.plan_views(&inputs, &results, &limits, &tuning) {
             Ok(plan) if plan.launches().len() <= MAX_LAUNCHES => Ok(plan),
@@ -204,7 +202,8 @@ impl Case {
         }
     }
 
-    /// The views of the inputs and the results.
+    /// The views of the inputs, and those of the results if there are any: otherwise an operator gives
+    /// contiguous ones.
     fn views(&self, operator: &Operator, descs: &[&TensorDesc]) -> Result<(Vec<View>, Vec<View>)> {
         let mut random = self.overrides.views.map(Random);
         let mut view = |desc: &TensorDesc| {
@@ -216,6 +215,9 @@ impl Case {
             Ok(desc.into())
         };
         let inputs = descs.iter().map(|desc| view(desc)).collect::<Result<_>>()?;
+        if self.overrides.views.is_none() {
+            return Ok((inputs, Vec::new()));
+        }
         let results = operator.infer(descs)?.iter().map(view).collect::<Result<_>>()?;
         Ok((inputs, results))
     }
