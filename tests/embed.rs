@@ -412,8 +412,7 @@ fn tensors_give_their_buffers() {
     program.queue.submit([encoder.finish()]);
     let expected = ReduceMax::new().run(&Device::cpu(), &input).unwrap();
     assert_eq!(program.read(&result, 0, 2), expected[0].bytes());
-    // Whole blocks, with zeros behind the elements.
-    assert_eq!(program.read(source, 0, 16)[10..], [0; 6]);
+    assert_eq!((source.size(), rows[0].desc().byte_len()), (16, 10), "whole blocks");
     assert!(Device::cpu().upload(&input).unwrap().buffer().is_none());
 }
 

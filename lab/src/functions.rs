@@ -17,7 +17,7 @@ const CASES: u32 = 1 << 14;
 const MOST: u32 = u32::MAX >> 1;
 
 /// The files that have these functions.
-pub const FILES: [&str; 8] = [
+pub const FILES: [&str; 9] = [
     "shaders/common/block.wgsl",
     "shaders/common/divide.wgsl",
     "shaders/common/element.wgsl",
@@ -25,6 +25,7 @@ pub const FILES: [&str; 8] = [
     "shaders/common/vector.wgsl",
     "shaders/gradient/sum.wgsl",
     "shaders/pool/numbering.wgsl",
+    "shaders/pool/windows.wgsl",
     "shaders/software/sliding_window.wgsl",
 ];
 
@@ -97,6 +98,16 @@ pub fn check(program: &Program, t: ElementType) -> Result<()> {
     compare(program, "scaled", plain(3), |w| {
         vec![((u128::from(w[0]) * u128::from(number(&w[1..]))) >> 64) as u32]
     })?;
+    compare(
+        program,
+        "extra_of",
+        |rng, _| split(rng),
+        |w| {
+            let [window, size, windows] = [w[0], w[3], w[4]].map(u64::from);
+            let elements = ((window + 1) * size).div_ceil(windows) - window * size / windows;
+            vec![(elements - size.div_ceil(windows)) as u32]
+        },
+    )?;
     let quotients = |w: &[u32]| w[..w.len() - 4].iter().map(|n| n / w[w.len() - 4]).collect();
     compare(program, "quotient", |rng, _| division(rng, 1), quotients)?;
     compare(program, "quotients", |rng, _| division(rng, 4), quotients)?;
@@ -269,11 +280,13 @@ fn floats(rng: &mut Rng, bits: u32) -> Vec<u32> {
     };
     let mut mantissa = 0;
     let all = [exponent, exponent.saturating_sub(apart)].map(|exponent| {
-        match rng.u32(0..5) {
+        match rng.u32(0..6) {
             0 => mantissa = 0,
             // Between two numbers of fewer bits.
             1 => mantissa = ((rng.u64(..) | 1) << rng.u32(0..bits)) & ((1 << bits) - 1),
             2 => mantissa ^= rng.u64(0..2),
+            // Nearly twice as much: a small number makes the sum carry, and is lost.
+            3 => mantissa = (1 << bits) - 1 - rng.u64(0..32),
             _ => mantissa = number(&[word(rng), word(rng)]) >> rng.u32(0..64) & ((1 << bits) - 1),
         }
         let sign = u64::from(rng.bool()) << (32 * words - 1);
@@ -281,6 +294,16 @@ fn floats(rng: &mut Rng, bits: u32) -> Vec<u32> {
     });
     let all = if rng.bool() { all } else { [all[1], all[0]] };
     all.into_iter().flat_map(|number| narrow(number, words)).collect()
+}
+
+/// A window of an axis that windows split evenly, and their ratio as parameters have it. The elements and
+/// windows of the axis follow.
+fn split(rng: &mut Rng) -> Vec<u32> {
+    let mut number = || if rng.bool() { rng.u32(1..100) } else { (word(rng) & MOST).max(1) };
+    let (size, windows) = (number(), number());
+    let ratio = (u128::from(size % windows) << 64).div_ceil(windows.into()) as u64;
+    let window = (word(rng) & MOST) % windows;
+    [vec![window], narrow(ratio, 2), vec![size, windows]].concat()
 }
 
 /// Numbers below 2^31 near multiples of a divisor, and the divisor as parameters have it.
@@ -305,7 +328,7 @@ mod tests {
 
     use super::*;
 
-    const NAMES: [&str; 22] = [
+    const NAMES: [&str; 23] = [
         "element_key_with",
         "words_of_keys",
         "key_rank",
@@ -324,6 +347,7 @@ mod tests {
         "high_product",
         "high_products",
         "scaled",
+        "extra_of",
         "quotient",
         "quotients",
         "store_index",

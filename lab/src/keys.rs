@@ -140,7 +140,6 @@ pub fn elements(ranking: &Ranking, words: [u32; 4]) -> [u32; 4] {
 
 /// Patterns of an element type: all of them, up to `count`, or otherwise patterns with runs of equal
 /// bits.
-#[cfg(test)]
 pub fn patterns(t: ElementType, count: u64) -> impl Iterator<Item = u64> {
     let mut random = fastrand::Rng::with_seed(1);
     let is_all = t.size() <= 2;

@@ -634,7 +634,7 @@ mod tests {
     use wgmax::operator::{Indices, MaxPool, MaxPoolBackward, ReduceMax, ScatterMax, SegmentMax};
 
     use super::*;
-    use crate::keys;
+    use crate::rare;
 
     #[derive(Parser)]
     struct Line {
@@ -698,48 +698,12 @@ mod tests {
     /// Levels that one launch stores: each is a pooling of the elements, as which it is proven.
     #[test]
     fn levels_of_a_pyramid_are_proven() {
-        let (cpu, limits) = (Device::cpu(), Limits::from_wgpu(&wgpu::Limits::default()));
-        for (t, sizes) in [
-            (ElementType::U8, [21, 96]),
-            (ElementType::Bf16, [44, 80]),
-            (ElementType::F32, [70, 77]),
-            (ElementType::I64, [8, 200]),
-        ] {
-            let count = 2 * sizes[0] * sizes[1];
-            let patterns: Vec<u8> = keys::patterns(t, count as u64)
-                .flat_map(|bits| bits.to_le_bytes()[..t.size()].to_vec())
-                .collect();
-            let bytes: Vec<u8> = patterns.into_iter().cycle().take(count * t.size()).collect();
-            let data = Tensor::from_bytes(t, [1, 2, sizes[0], sizes[1]], &bytes).unwrap();
-            let mut chain = cpu.prepare_chain();
-            let mut slot = chain.input(data.desc());
-            let (mut sizes, mut taps, mut levels) = (sizes, [1usize, 1], Vec::new());
-            for level in 0..3 {
-                // No element is lost where sizes are odd.
-                let kernel = sizes.map(|size| 2 + size % 2);
-                slot = chain.add(MaxPool::new(kernel).strides([2, 2]), slot).unwrap()[0];
-                chain.output(slot).unwrap();
-                taps = [0, 1].map(|i| taps[i] + (kernel[i] - 1) * (1 << level));
-                sizes = sizes.map(|size| size / 2);
-                levels.push(MaxPool::new(taps).strides([2 << level; 2]));
-            }
-            let plan = chain.plan(&limits, &Tuning::hardware()).unwrap();
-            assert_eq!(plan.launches().len(), 1, "{t}");
-            for (i, level) in levels.into_iter().enumerate() {
-                let result = level.run(&cpu, &data).unwrap().into_vec().remove(0);
-                let task = Task {
-                    name: "a pyramid",
-                    operator: &level.into(),
-                    plan: &plan,
-                    tensors: vec![&data],
-                    inputs: &[(data.clone(), data.desc().into())],
-                    expected: &[(1 + i, result.desc().clone().into(), result)],
-                    max_iterations: limits.max_iterations,
-                };
-                task.sanitize(8, Order::Ascending).unwrap();
-                task.sanitize(1, Order::Descending).unwrap();
-                task.prove().unwrap();
-            }
+        for case in rare::pyramids().unwrap() {
+            assert_eq!(case.plan.launches().len(), 1, "{}", case.name);
+            let task = Task::of_case(&case, &case.case.operator);
+            task.sanitize(8, Order::Ascending).unwrap();
+            task.sanitize(1, Order::Descending).unwrap();
+            task.prove().unwrap();
         }
     }
 

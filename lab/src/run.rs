@@ -83,28 +83,3 @@ pub fn programs() -> impl FnMut(&Shader) -> Result<Arc<Program>> {
         Ok(Arc::clone(&known[shader]))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use wgmax::operator::{Operator, ReduceMax};
-    use wgmax::plan::Limits;
-    use wgmax::{ElementType, TensorDesc, Tuning, wgpu};
-
-    use super::*;
-
-    /// Elements that end with the memory. The last ones do not fill a word.
-    #[test]
-    fn the_last_word_of_a_view_stays_in_its_binding() {
-        let limits = Limits::from_wgpu(&wgpu::Limits::default());
-        let reduce = ReduceMax::new().indices(ElementType::I64);
-        for t in [ElementType::U8, ElementType::F16] {
-            let elements = 64 / t.size();
-            let memory = Tensor::from_bytes(t, [elements], &[1; 64]).unwrap();
-            let view = View::new(TensorDesc::new(t, [elements - 3]).unwrap(), 3, [1]).unwrap();
-            let plan = Operator::from(&reduce)
-                .plan_views(&[&view], &[], &limits, &Tuning::hardware())
-                .unwrap();
-            run(&plan, &[(memory, view)], programs(), &mut (), |_, _| ()).unwrap();
-        }
-    }
-}

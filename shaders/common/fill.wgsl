@@ -7,7 +7,7 @@ import generated::{WORKGROUP, params};
 @compute @workgroup_size(WORKGROUP)
 fn main(at: Invocation) {
     let first = invocation_number(at) * params.words_per_thread;
-    if params.words_per_thread == 8u && first + 8u < params.words {
+    if params.words_per_thread == 8u && first + 8u <= params.words {
         result[first] = params.even;
         result[first + 1u] = params.odd;
         result[first + 2u] = params.even;
@@ -19,7 +19,6 @@ fn main(at: Invocation) {
         return;
     }
     for (var word = first; word < min(first + params.words_per_thread, params.words); word++) {
-        let value = select(params.even, params.odd, word % 2u == 1u);
-        result[word] = select(value, params.last, word + 1u == params.words);
+        result[word] = select(params.even, params.odd, word % 2u == 1u);
     }
 }

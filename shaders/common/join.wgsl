@@ -30,10 +30,8 @@ fn joined(keys: vec4<u32>) -> vec4<u32> {
 }
 
 fn store(word: u32, bits: u32) {
-    if word + 1u < params.words {
+    if word < params.words {
         result[word] = bits;
-    } else if word < params.words {
-        result[word] = bits & params.last_mask;
     }
 }
 

@@ -28,7 +28,7 @@ fn source_block(block: u32) -> vec4<u32> {
     );
 }
 
-// The number of blocks; the last one may not be full.
+// The number of blocks, at least; the last one may not be full.
 @if(!pitched)
 fn source_len() -> u32 {
     return memory_blocks();
@@ -36,7 +36,7 @@ fn source_len() -> u32 {
 
 @if(pitched)
 fn source_len() -> u32 {
-    return (view.len + BLOCK - 1u) / BLOCK;
+    return view.len;
 }
 
 @if(!pitched)
@@ -75,19 +75,15 @@ fn source_word(word: u32) -> u32 {
     return memory_word(memory_place(word / 2u).at * 2u + word % 2u);
 }
 
+// The number of words of small elements, at least.
 @if(!pitched)
 fn source_words() -> u32 {
     return memory_words();
 }
 
-@if(pitched && !bits64)
+@if(pitched)
 fn source_words() -> u32 {
-    return (view.len + PER_WORD - 1u) / PER_WORD;
-}
-
-@if(pitched && bits64)
-fn source_words() -> u32 {
-    return view.len * 2u;
+    return view.len;
 }
 
 // Four words of consecutive elements that begin at any four elements: PER_WORD elements a word.

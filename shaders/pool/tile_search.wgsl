@@ -88,7 +88,8 @@ fn first_maximum(tile: Tile, begin: vec3<u32>, axes: Axes) -> Found {
                 let at2 = first.z + i32(tap2);
                 let next = key_rank(keys[row + tap2]);
                 let has = has_element_by(axes.axis2, at2);
-                let takes = has & (!some | key_above(next, rank));
+                // Padding has the lowest key; it is taken at most before the first element.
+                let takes = !some | key_above(next, rank);
                 found = Found(
                     select(found.key, row + tap2, takes),
                     select(found.at, line + u32(at2), takes),

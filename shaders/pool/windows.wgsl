@@ -71,11 +71,14 @@ fn window_axis(axis: u32, number: u32) -> Axis {
 // How many elements a window has more than all have: 0 or 1.
 @if(shared_out)
 fn window_extra(axis: Axis, number: u32) -> u32 {
-    let window = axis.first_window + number;
-    let less_high = axis.ratio_high - select(0u, 1u, axis.ratio_low == 0u);
-    let last = scaled(window + 1u, axis.ratio_low - 1u, less_high);
-    let extra = last - scaled(window, axis.ratio_low, axis.ratio_high);
-    return select(extra, 0u, (axis.ratio_low | axis.ratio_high) == 0u);
+    return extra_of(axis.first_window + number, axis.ratio_low, axis.ratio_high);
+}
+
+@if(shared_out)
+fn extra_of(window: u32, low: u32, high: u32) -> u32 {
+    let last = scaled(window + 1u, low - 1u, high - select(0u, 1u, low == 0u));
+    // A ratio is 0, or at least 2^33.
+    return select(last - scaled(window, low, high), 0u, high == 0u);
 }
 
 // Whether a place along an axis has an element: no padding.

@@ -99,7 +99,8 @@ fn store_carry_at(at: u32, key: Key) {
 @if(argmax)
 fn read_row(row: u32, column: u32) -> Held {
     let candidate = candidate_row(row, column);
-    let key = load_element(params.base + candidate * params.inner + column);
+    // One binding has all rows.
+    let key = load_element(candidate * params.inner + column);
     return Held(key_rank(key), candidate);
 }
 

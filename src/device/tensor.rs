@@ -42,8 +42,8 @@ impl DeviceTensor {
     /// The buffer that holds the tensor, for the caller's own passes on the same device.
     ///
     /// `None` on the CPU, and for results of a [`Chain`](crate::Chain) that was not submitted.
-    /// [`DeviceTensor::view`] has the positions of the elements; the buffer ends with zeros up to a
-    /// multiple of 16 bytes. Its usage is `STORAGE`, `COPY_SRC` and `COPY_DST`. Clones of the tensor
+    /// [`DeviceTensor::view`] has the positions of the elements; the buffer's size is a multiple of 16
+    /// bytes, and its bytes beside the elements are unspecified. Its usage is `STORAGE`, `COPY_SRC` and `COPY_DST`. Clones of the tensor
     /// share the buffer, so writing to it changes them too.
     pub fn buffer(&self) -> Option<&wgpu::Buffer> {
         match &self.storage {

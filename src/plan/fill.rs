@@ -15,11 +15,8 @@ params! {
         /// Words at even and at odd places: the element, repeated.
         even: u32,
         odd: u32,
-        /// The last word, with padding of 0.
-        last: u32,
         /// Contiguous words of an invocation: 1 or 8.
         words_per_thread: u32,
-        padding: [u32; 3],
     }
 }
 
@@ -41,18 +38,11 @@ impl Builder<'_> {
 
     /// Repeats eight bytes over all of a buffer.
     pub(crate) fn fill_repeated(&mut self, buffer: usize, repeated: u64) -> Result<()> {
-        for Part { range, words, last_mask } in self.parts(buffer)? {
+        for range in self.parts(buffer)? {
+            let words = range.size.div_ceil(4);
             let (even, odd) = (repeated as u32, (repeated >> 32) as u32);
-            let full = if words.is_multiple_of(2) { odd } else { even };
             let words_per_thread = self.target.words_per_fill;
-            let params = Params {
-                words: words as u32,
-                even,
-                odd,
-                last: full & last_mask,
-                words_per_thread,
-                padding: [0; 3],
-            };
+            let params = Params { words: words as u32, even, odd, words_per_thread };
             let launch = LaunchDesc {
                 purpose: "one value for all elements",
                 shader: self.shader(&FILL),
@@ -66,7 +56,7 @@ impl Builder<'_> {
     }
 
     /// A buffer in parts that fit bindings, however many.
-    pub(super) fn parts(&self, buffer: usize) -> Result<impl Iterator<Item = Part> + use<>> {
+    pub(super) fn parts(&self, buffer: usize) -> Result<impl Iterator<Item = Range> + use<>> {
         let (bytes, limits) = (self.size(buffer), self.target.limits);
         let words_fit = limits.max_binding_size.min(1 << 32) / 4;
         let step = words_fit * 4 / limits.alignment * limits.alignment;
@@ -75,20 +65,9 @@ impl Builder<'_> {
         }
         Ok((0..bytes.div_ceil(step)).map(move |part| {
             let offset = part * step;
-            let size = (bytes - offset).min(step);
-            let words = size.div_ceil(4);
-            let last_mask = u32::MAX >> ((words * 4 - size) * 8);
-            Part { range: Range { buffer, offset, size }, words, last_mask }
+            Range { buffer, offset, size: (bytes - offset).min(step) }
         }))
     }
-}
-
-/// A part of a buffer that fits a binding.
-pub(super) struct Part {
-    pub range: Range,
-    pub words: u64,
-    /// The bits of the last word that belong to the buffer.
-    pub last_mask: u32,
 }
 
 /// Bytes that a thread takes at a time: whole pairs of words.
@@ -96,18 +75,13 @@ const BYTES: usize = 1 << 18;
 
 fn run(_: &Shader, call: Call<'_, '_>) {
     let params: &Params = call.params();
-    let result = &mut *call.results[0];
-    let last = (params.words as usize - 1) * 4;
-    let (even, odd) = (u64::from(params.even), u64::from(params.odd));
-    let pair = (odd << 32 | even).to_le_bytes();
-    let (whole, rest) = result.split_at_mut(last);
-    threads::each_chunk(whole, BYTES, |_, part| {
+    let pair = (u64::from(params.odd) << 32 | u64::from(params.even)).to_le_bytes();
+    // The last word of a packed tensor may have fewer than four bytes on the host.
+    let end = call.results[0].len().min(params.words as usize * 4);
+    threads::each_chunk(&mut call.results[0][..end], BYTES, |_, part| {
         let mut pairs = part.chunks_exact_mut(8);
         pairs.by_ref().for_each(|two| two.copy_from_slice(&pair));
         let rest = pairs.into_remainder();
         rest.copy_from_slice(&pair[..rest.len()]);
     });
-    // The last word of a packed tensor may have fewer than four bytes on the host.
-    let bytes = rest.len().min(4);
-    rest[..bytes].copy_from_slice(&params.last.to_le_bytes()[..bytes]);
 }

@@ -1,6 +1,5 @@
 //! `shaders/common/join.wgsl`: joins an initial value to each result.
 
-use super::fill::Part;
 use super::kernel::Views;
 use super::{Builder, Call, Kernel, LaunchDesc, Shader};
 use crate::base::error::Result;
@@ -16,13 +15,11 @@ params! {
     struct Params {
         /// Words of results.
         words: u32,
-        /// The bits of the last word that belong to results. The others become 0.
-        last_mask: u32,
         /// The key of the initial value, repeated in both words.
         low: u32,
         high: u32,
         ranking: Ranking,
-        padding: [u32; 2],
+        padding: [u32; 3],
     }
 }
 
@@ -36,14 +33,14 @@ impl Builder<'_> {
             return Ok(());
         }
         let key = self.repeated(u64::from(high) << 32 | u64::from(low));
-        for Part { range, words, last_mask } in self.parts(buffer)? {
+        for range in self.parts(buffer)? {
+            let words = range.size.div_ceil(4);
             let params = Params {
                 words: words as u32,
-                last_mask,
                 low: key as u32,
                 high: (key >> 32) as u32,
                 ranking: self.ranking,
-                padding: [0; 2],
+                padding: [0; 3],
             };
             let launch = LaunchDesc {
                 purpose: "the initial value joins each result",
@@ -69,11 +66,7 @@ fn run(shader: &Shader, call: Call<'_, '_>) {
 
 fn join<O: KeyOrder>(order: O, params: &Params, bytes: &mut [u8]) {
     let initial = O::Key::from_words(params.low, params.high);
-    // The last word may have bytes after the results: they become 0, as far as the memory has them.
-    let words = params.words as usize * 4;
-    let end = words - params.last_mask.leading_zeros() as usize / 8;
-    let padded = words.min(bytes.len());
-    bytes[end..padded].fill(0);
+    let end = bytes.len().min(params.words as usize * 4);
     let results: &mut [O::Key] = bytemuck::cast_slice_mut(&mut bytes[..end]);
     threads::each_chunk(results, ELEMENTS, |_, part| {
         part.iter_mut().for_each(|bits| *bits = order.bits(order.key(*bits).max(initial)));

@@ -47,7 +47,7 @@ impl<O: KeyOrder> Visit for Rows<'_, O> {
                     }
                     None => p.first_row + row as u32,
                 };
-                let at = p.base as usize + candidate as usize * inner + column;
+                let at = candidate as usize * inner + column;
                 let key = self.order.rank(self.order.key(self.source[at]));
                 if key > state.0 || (key == state.0 && candidate < state.1) {
                     *state = (key, candidate);

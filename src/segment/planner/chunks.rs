@@ -233,10 +233,10 @@ impl Planner<'_> {
             return (vec![range], base, 0);
         }
         // The kernel may look up any row.
-        let (data, data_base) = builder.range(Region::all(self.data), self.rows * self.inner);
+        let (data, _) = builder.range(Region::all(self.data), self.rows * self.inner);
         match level.number {
-            0 => (vec![data], data_base, 0),
-            _ => (vec![data, range], data_base, base),
+            0 => (vec![data], 0, 0),
+            _ => (vec![data, range], 0, base),
         }
     }
 
