@@ -19,6 +19,12 @@ export class Held {
         return this.#raw === undefined;
     }
 
+    /** @private Holds another one from now on. */
+    hold(raw) {
+        this.free();
+        this.#raw = raw;
+    }
+
     /** Lets go of it. Work that has begun goes on. */
     free() {
         const raw = this.#raw;

@@ -326,7 +326,10 @@ export class Device {
     maxUnpool<T extends ElementType>(values: Tensor<T>, indices: Tensor<'i32' | 'i64'>, shape: readonly number[], attributes?: { indicesWithin?: readonly number[] }): Promise<Tensor<T>>;
     /** A node of ONNX, oneDNN Graph, OpenVINO or WebNN: its results. */
     node(node: Node, inputs: readonly [Tensor, ...(Tensor | HostTensor | undefined)[]]): Promise<Tensor[]>;
-    /** Compiles an operator for tensors like these, on a GPU only. Segment ids are not checked. */
+    /**
+     * Plans and compiles an operator for tensors like these. Segment ids are not checked. On the CPU a result is
+     * a whole tensor, and views that were made of it before a run keep their elements.
+     */
     prepare(operator: 'reduceMax' | 'reduceMin', attributes: ReduceMax | undefined, inputs: readonly [Tensor], results: readonly Tensor[]): Promise<Prepared>;
     prepare(operator: 'argMax' | 'argMin', attributes: ArgMax | undefined, inputs: readonly [Tensor], results: readonly Tensor[]): Promise<Prepared>;
     prepare(operator: 'maxPool' | 'minPool', attributes: MaxPool, inputs: readonly [Tensor], results: readonly Tensor[]): Promise<Prepared>;
@@ -385,7 +388,7 @@ export class Tensor<T extends ElementType = ElementType> {
 /** An operator that is planned and compiled. */
 export class Prepared {
     private constructor();
-    /** Submits so many runs, one after the other, and waits for none. */
+    /** Submits so many runs, one after the other, and waits for none. The CPU computes them before it returns. */
     submit(inputs: readonly Tensor[], results: readonly Tensor[], times?: number): void;
     free(): void;
     readonly isFreed: boolean;

@@ -464,8 +464,8 @@ export class Device extends Held {
     }
 
     /**
-     * An operator that is compiled once and run any number of times, on tensors that lie as these.
-     * Only a GPU prepares.
+     * An operator that is planned and compiled once and run any number of times, on tensors with the layouts
+     * of these. On the CPU results are whole tensors, and views made of them before keep their elements.
      */
     async prepare(operator, attributes, inputs, results) {
         if (!Object.hasOwn(PREPARED, operator)) {
@@ -737,12 +737,13 @@ export class Prepared extends Held {
         this.#list = list;
     }
 
-    /** Submits so many runs one after the other, and waits for none. */
+    /** Submits so many runs one after the other, and waits for none. The CPU computes them now. */
     submit(inputs, results, times = 1) {
         const { raw } = this;
         const lists = [inputs, results].map(this.#list);
         try {
-            checked(() => raw.submit(...lists, times));
+            const made = checked(() => raw.submit(...lists, times));
+            made?.forEach((tensor, i) => results[i].hold(tensor));
         } finally {
             lists.forEach((list) => list.free());
         }

@@ -1,8 +1,10 @@
-// Other libraries, from npm copies below peers/, each as `{name, prepare, maximum}`. One that is not
-// there is left out.
+// Other libraries, from npm copies below peers/, each as `{name, prepare, maximum}`. `prepare` gives
+// `{run, download, free}`: `run` waits until the results are computed and leaves them there, `download` also
+// copies them to the page. A library that is not there is left out.
 
 const ORT = './peers/onnxruntime-web/node_modules/onnxruntime-web/dist/';
 const TFJS = './peers/tfjs/node_modules/@tensorflow/tfjs/dist/tf.min.js';
+const TFJS_WEBGPU = './peers/tfjs-webgpu/node_modules/@tensorflow/tfjs-backend-webgpu/dist/tf-backend-webgpu.min.js';
 
 export async function libraries() {
     const found = [];
@@ -73,7 +75,12 @@ async function onnxruntime() {
                 await device?.queue.onSubmittedWorkDone();
                 y.dispose();
             };
-            return { run, free: () => [made.release(), buffer?.destroy()] };
+            const download = async () => {
+                const { y } = await made.run({ x });
+                await y.getData();
+                y.dispose();
+            };
+            return { run, download, free: () => [made.release(), buffer?.destroy()] };
         },
         async maximum(list) {
             const made = await session('ReduceMax', [int('keepdims', 0)], 1, 'cpu');
@@ -85,20 +92,35 @@ async function onnxruntime() {
 
 async function tfjs() {
     if (!(await isThere(TFJS))) return undefined;
-    await new Promise((resolve, reject) => document.head.append(Object.assign(document.createElement('script'), { src: TFJS, onload: resolve, onerror: reject })));
+    const script = (src) => new Promise((resolve, reject) => document.head.append(Object.assign(document.createElement('script'), { src, onload: resolve, onerror: reject })));
+    await script(TFJS);
+    if ((await navigator.gpu?.requestAdapter()) && (await isThere(TFJS_WEBGPU))) {
+        await script(TFJS_WEBGPU);
+        await tf.setBackend('webgpu');
+    }
     await tf.ready();
+    const isWebGpu = tf.getBackend() === 'webgpu';
+    // Waits for the result. Only WebGPU has a queue to wait for; the others wait in the copy to the page.
+    const computed = async (y) => {
+        if (!isWebGpu) return y.data();
+        const backend = tf.backend();
+        if (backend.commandEncoder) {
+            backend.endComputePassEncoder();
+            backend.submitQueue();
+        }
+        return backend.device.queue.onSubmittedWorkDone();
+    };
     return {
         name: `tfjs, ${tf.getBackend()}`,
         async prepare({ op, shape, axes, kernel, strides }, input) {
             // Its poolings take channels last.
             const x = op === 'maxPool' ? tf.transpose(tf.tensor(input, shape), [0, 2, 3, 1]) : tf.tensor(input, shape);
-            const run = async () => {
+            const until = (done) => async () => {
                 const y = op === 'maxPool' ? tf.maxPool(x, kernel, strides, 'valid') : tf.max(x, axes);
-                // Only the copy to the host waits for the result, so it is timed too.
-                await y.data();
+                await done(y);
                 y.dispose();
             };
-            return { run, free: () => x.dispose() };
+            return { run: until(computed), download: until((y) => y.data()), free: () => x.dispose() };
         },
         async maximum(list) {
             return (await tf.max(tf.tensor1d(list)).data())[0];

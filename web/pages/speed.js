@@ -4,6 +4,10 @@ import { libraries } from './speed-peers.js';
 
 const RUNS = 7;
 
+/** What is timed: until the results are computed, and until the page has a copy of them. */
+const WAYS = ['run', 'download'];
+const HEADS = { run: 'milliseconds', download: 'with a copy to the page' };
+
 /** What is measured, with sizes as in the bench; the first axis is divided. */
 const ITEMS = [
     { name: 'maximum of each row, 4096 x 4096', op: 'reduceMax', shape: [4096, 4096], axes: [1] },
@@ -67,12 +71,15 @@ async function median(run) {
 
 function show() {
     const { names } = report;
-    table('times', ['item', ...names], report.times.map(({ item, times }) => {
-        const [best, most] = [Math.min, Math.max].map((of) => of(...times.filter(Number.isFinite)));
-        // A bar as long as the time, beside the longest of the row.
-        const cell = (time) => ({ textContent: time.toFixed(2), className: time === best ? 'bar best' : 'bar', style: `--share: ${time / most}` });
-        return [item, ...times.map((time) => (Number.isFinite(time) ? cell(time) : time ?? ''))];
-    }));
+    for (const what of WAYS) {
+        table(what, ['item', ...names], report.times.map((row) => {
+            const times = row[what];
+            const [best, most] = [Math.min, Math.max].map((of) => of(...times.filter(Number.isFinite)));
+            // A bar as long as the time, beside the longest of the row.
+            const cell = (time) => ({ textContent: time.toFixed(2), className: time === best ? 'bar best' : 'bar', style: `--share: ${time / most}` });
+            return [row.item, ...times.map((time) => (Number.isFinite(time) ? cell(time) : time ?? ''))];
+        }));
+    }
     table('answers', ['the maximum of', 'is', ...names], report.answers.map(({ question, right, answers }) =>
         [question, right, ...answers.map((answer) => (answer === right ? answer : { innerHTML: `<b style="color: var(--bad)">${answer} ✗</b>` }))]));
     table('sizes', ['library', 'KiB', 'compressed'], report.sizes.map(({ name, size, compressed }) =>
@@ -97,22 +104,19 @@ async function measure() {
         const shape = [Math.max(1, item.shape[0] / divisor), ...item.shape.slice(1)];
         const sized = { ...item, shape };
         const input = data(shape.reduce((a, b) => a * b));
-        const times = [];
+        const times = { run: [], download: [] };
         for (const library of found) {
             if (stopped) return say('Stopped.');
             say(`${item.name}: ${library.name} …`);
-            $('progress').value = (report.times.length + times.length / found.length) / ITEMS.length;
+            $('progress').value = (report.times.length + times.run.length / found.length) / ITEMS.length;
             await new Promise((done) => setTimeout(done));
-            try {
-                const prepared = await library.prepare(sized, input);
-                times.push(await median(prepared.run));
-                prepared.free();
-            } catch (error) {
-                console.warn(library.name, item.name, error);
-                times.push('fails');
+            const prepared = await library.prepare(sized, input).catch((error) => console.warn(library.name, item.name, error));
+            for (const what of WAYS) {
+                times[what].push(prepared ? await median(prepared[what]).catch(() => 'fails') : 'fails');
             }
+            prepared?.free();
         }
-        report.times.push({ item: `${item.name.replace(/[\d x]+$/, '')} ${shape.join(' x ')}`, times });
+        report.times.push({ item: `${item.name.replace(/[\d x]+$/, '')} ${shape.join(' x ')}`, ...times });
         show();
     }
     for (const [question, list, right] of QUESTIONS) {
@@ -155,16 +159,17 @@ function ours(name, device) {
                 const result = await device[op](x, attributes);
                 return result.values ?? result;
             };
-            if (device.isCpu) {
-                return { run: async () => (await compute()).free(), free: () => x.free() };
-            }
             const y = await compute();
             const prepared = await device.prepare(op, attributes, [x], [y]);
             const run = async () => {
                 prepared.submit([x], [y]);
                 await device.wait();
             };
-            return { run, free: () => [prepared.free(), x.destroy(), y.destroy()] };
+            const download = async () => {
+                prepared.submit([x], [y]);
+                await y.data();
+            };
+            return { run, download, free: () => [prepared.free(), x.destroy(), y.destroy()] };
         },
         async maximum(list) {
             const x = await device.tensor('f32', [list.length], list);
@@ -177,7 +182,8 @@ function markdown() {
     const line = (cells) => `| ${cells.join(' | ')} |`;
     const make = (heads, rows) => [line(heads), line(heads.map((_, i) => (i ? '---:' : '---'))), ...rows.map(line)].join('\n');
     return [
-        make(['milliseconds', ...report.names], report.times.map(({ item, times }) => [item, ...times.map((time) => (Number.isFinite(time) ? time.toFixed(2) : time))])),
+        ...WAYS.map((what) => make([HEADS[what], ...report.names], report.times.map((row) =>
+            [row.item, ...row[what].map((time) => (Number.isFinite(time) ? time.toFixed(2) : time))]))),
         make(['the maximum of', 'is', ...report.names], report.answers.map(({ question, right, answers }) => [question, right, ...answers.map((answer) => (answer === right ? answer : `**${answer}**`))])),
         make(['KiB', 'as it is', 'compressed'], report.sizes.map(({ name, size, compressed }) => [name, (size / 1024).toFixed(0), (compressed / 1024).toFixed(0)])),
     ].join('\n\n');

@@ -1,4 +1,4 @@
-//! Prepared operators: compiled once, and run any number of times on existing tensors.
+//! Prepared operators: planned and compiled once, and run any number of times on existing tensors.
 
 use js_sys::Promise;
 use wasm_bindgen::JsValue;
@@ -14,10 +14,16 @@ use crate::tensor::Tensors;
 
 /// An operator that is planned and compiled for tensors with certain layouts.
 #[wasm_bindgen]
-pub struct Prepared {
-    inner: wgmax::Prepared,
-    device: wgpu::Device,
-    queue: wgpu::Queue,
+pub struct Prepared(On);
+
+enum On {
+    #[cfg(feature = "cpu")]
+    Cpu(cpu::Prepared),
+    Gpu {
+        inner: wgmax::Prepared,
+        device: wgpu::Device,
+        queue: wgpu::Queue,
+    },
 }
 
 #[wasm_bindgen]
@@ -30,27 +36,103 @@ impl Prepared {
         results: &Tensors,
     ) -> Promise {
         let (device, operator) = (device.inner.clone(), operator.0.clone());
-        let (inputs, results) = (Tensors(inputs.0.clone()), Tensors(results.0.clone()));
+        let (inputs, results) = (inputs.views(), results.views());
         future_to_promise(async move {
+            #[cfg(feature = "cpu")]
+            if device.is_cpu() {
+                let prepared = cpu::Prepared::new(device, operator, &inputs, results);
+                return Ok(Prepared(On::Cpu(prepared.map_err(js)?)).into());
+            }
             let (own, queue) = device.wgpu().ok_or_else(|| js(Error::CannotRecord))?;
             let (own, queue) = (own.clone(), queue.clone());
-            let (inputs, results) = (inputs.views(), results.views());
             let inner = device.prepare_into_async(operator, inputs, &results).await.map_err(js)?;
-            Ok(Prepared { inner, device: own, queue }.into())
+            Ok(Prepared(On::Gpu { inner, device: own, queue }).into())
         })
     }
 
-    /// Submits so many runs, one after the other, and waits for none.
-    pub fn submit(&self, inputs: &Tensors, results: &Tensors, times: &JsValue) -> Result<()> {
+    /// Submits so many runs, one after the other, and waits for none. On the CPU it returns the tensors
+    /// that take the place of `results`.
+    pub fn submit(&self, inputs: &Tensors, results: &Tensors, times: &JsValue) -> Result<JsValue> {
         let times: u32 = number("times", SIZE, times).map_err(js)?;
-        let (inputs, results) = (inputs.buffers()?, results.buffers()?);
-        let mut encoder = self.device.create_command_encoder(&Default::default());
-        for _ in 0..times {
-            let record = self.inner.record(&mut encoder);
-            let record = record.inputs(inputs.iter().copied()).outputs(results.iter().copied());
-            record.finish().map_err(js)?;
+        match &self.0 {
+            #[cfg(feature = "cpu")]
+            On::Cpu(prepared) => prepared.run(inputs, results, times).map_err(js),
+            On::Gpu { inner, device, queue } => {
+                let (inputs, results) = (inputs.buffers()?, results.buffers()?);
+                let mut encoder = device.create_command_encoder(&Default::default());
+                for _ in 0..times {
+                    let record = inner.record(&mut encoder).inputs(inputs.iter().copied());
+                    record.outputs(results.iter().copied()).finish().map_err(js)?;
+                }
+                queue.submit([encoder.finish()]);
+                Ok(JsValue::UNDEFINED)
+            }
         }
-        self.queue.submit([encoder.finish()]);
-        Ok(())
+    }
+}
+
+/// On the CPU memory of results cannot be written from outside: a run gives new tensors.
+#[cfg(feature = "cpu")]
+mod cpu {
+    use wasm_bindgen::JsValue;
+    use wgmax::operator::Operator;
+    use wgmax::plan::Plan;
+    use wgmax::{Device, Error, Result, View};
+
+    use crate::object::array;
+    use crate::tensor::{Tensor, Tensors};
+
+    pub struct Prepared {
+        device: Device,
+        plan: Plan,
+        results: Vec<View>,
+    }
+
+    impl Prepared {
+        pub fn new(
+            device: Device,
+            operator: Operator,
+            inputs: &[View],
+            results: Vec<View>,
+        ) -> Result<Self> {
+            let is_part = |view: &&View| !view.is_contiguous() || view.offset() > 0;
+            if let Some(view) = results.iter().find(is_part) {
+                return Err(Error::BadView {
+                    shape: view.desc().shape().to_vec(),
+                    offset: view.offset(),
+                    pitches: view.pitches(),
+                    reason: "on the CPU a prepared result is a whole tensor",
+                });
+            }
+            let views: [Vec<&View>; 2] = [inputs.iter().collect(), results.iter().collect()];
+            let plan = device.plan_views(operator, &views[0], &views[1])?;
+            Ok(Self { device, plan, results })
+        }
+
+        /// The results of the last run.
+        pub fn run(&self, inputs: &Tensors, results: &Tensors, times: u32) -> Result<JsValue> {
+            let (expected, actual) = (self.results.len(), results.0.len());
+            if expected != actual {
+                return Err(Error::ResultCount { expected, actual });
+            }
+            for (position, (result, view)) in results.0.iter().zip(&self.results).enumerate() {
+                let (desc, expected) = (result.desc(), view.desc());
+                if result.view() != view {
+                    return Err(Error::WrongResult {
+                        position,
+                        expected_type: expected.element_type(),
+                        expected_shape: expected.shape().to_vec(),
+                        actual_type: desc.element_type(),
+                        actual_shape: desc.shape().to_vec(),
+                    });
+                }
+            }
+            let mut made = Vec::new();
+            for _ in 0..times {
+                let inputs: Vec<_> = inputs.0.iter().collect();
+                made = self.device.execute(&self.plan, inputs)?.into_vec();
+            }
+            Ok(array(made.into_iter().map(Tensor::from)))
+        }
     }
 }

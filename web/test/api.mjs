@@ -294,13 +294,11 @@ tests['numbers come in by one way, which checks them'] = (wgmax, options) => bot
         for (const use of [() => x.stepBy(0, wrong), () => x.view({ shape: [1], pitches: [wrong] })]) await fails('BadAttribute', use);
     }
     for (const wrong of [undefined, null, 3, '23', {}, 1n]) await fails('BadShape', () => device.zeros('u8', wrong));
-    if (!device.isCpu) {
-        const y = await device.zeros('u8', [2]);
-        const rows = await device.prepare('reduceMax', { axes: [1] }, [x], [y]);
-        for (const wrong of [...none, -1, 2 ** 32]) await fails('BadAttribute', () => rows.submit([x], [y], wrong));
-        rows.submit([x], [y], 2n);
-        equal(await y.numbers(), [2, 5]);
-    }
+    const y = await device.zeros('u8', [2]);
+    const rows = await device.prepare('reduceMax', { axes: [1] }, [x], [y]);
+    for (const wrong of [...none, -1, 2 ** 32]) await fails('BadAttribute', () => rows.submit([x], [y], wrong));
+    rows.submit([x], [y], 2n);
+    equal(await y.numbers(), [2, 5]);
     // Elements in a list are not changed by their type.
     for (const [type, wrong] of [['u8', 256], ['u8', -1], ['i8', 1.5], ['i32', NaN], ['i32', 2 ** 31], ['u64', -1n], ['u64', -1], ['i64', 2n ** 63n], ['i64', 0.5], ['u16', null], ['i64', undefined], ['u32', {}]]) {
         await fails('WrongElementType', () => device.tensor(type, [2], [1, wrong]));
@@ -391,7 +389,8 @@ tests['tensors stay with their device'] = async (wgmax, options) => {
     equal([gpu.info.backend, cpu.info.backend, gpu.info.name.length > 0], ['webgpu', 'cpu', true]);
     equal(a.buffer.constructor.name, 'GPUBuffer');
     equal(gpu.gpu.constructor.name, 'GPUDevice');
-    await fails('CannotRecord', () => cpu.prepare('reduceMax', {}, [b], [b]));
+    const rows = await cpu.prepare('reduceMax', {}, [b], [await cpu.zeros(b.type, [])]);
+    await fails('WrongDevice', () => rows.submit([a], [b]));
 };
 
 tests['prepared operators run on tensors that are there'] = async (wgmax, options) => {
@@ -412,6 +411,37 @@ tests['prepared operators run on tensors that are there'] = async (wgmax, option
         const wide = await device.zeros('f32', [0]);
         rows.submit([wide], [y]);
     });
+    rows.free();
+};
+
+tests['prepared operators of the CPU give results in tensors that are there'] = async (wgmax) => {
+    const device = await wgmax.open('cpu');
+    const x = await device.tensor('f32', [2, 3], [1, 5, 3, -1, 9, 2]);
+    const y = await device.zeros('f32', [2]);
+    const rows = await device.prepare('reduceMax', { axes: [1] }, [x], [y]);
+    const before = y.slice(0, 1);
+    rows.submit([x], [y], 0);
+    equal(await y.numbers(), [0, 0]);
+    rows.submit([x], [y], 3);
+    equal([await y.numbers(), await before.numbers(), await y.slice(0, 1).numbers()], [[5, 9], [0], [9]]);
+    // Inputs with another view are others; the same view of other memory is not.
+    const wide = await device.tensor('f32', [2, 4], [0, 1, 2, 3, 8, 7, 6, 5]);
+    await fails('WrongInput', () => rows.submit([wide.slice(1, 0, 3)], [y]));
+    const narrow = await device.prepare('reduceMax', { axes: [1] }, [wide.slice(1, 1)], [y]);
+    narrow.submit([wide.slice(1, 1)], [y]);
+    equal(await y.numbers(), [3, 7]);
+    await fails('WrongResult', async () => rows.submit([x], [await device.zeros('f32', [3])]));
+    await fails('WrongResult', async () => rows.submit([x], [(await device.zeros('f32', [4])).slice(0, 2)]));
+    await fails('ResultCount', () => rows.submit([x], []));
+    await fails('WrongResult', async () => device.prepare('reduceMax', { axes: [1] }, [x], [await device.zeros('f32', [3])]));
+    await fails('BadView', async () => device.prepare('reduceMax', { axes: [1] }, [x], [(await device.zeros('f32', [3])).slice(0, 1)]));
+    // Values and positions.
+    const [best, at] = [await device.zeros('f32', [2]), await device.zeros('i64', [2])];
+    const both = await device.prepare('reduceMax', { axes: [1], indices: true }, [x], [best, at]);
+    both.submit([x], [best, at]);
+    equal([await best.numbers(), await at.numbers()], [[5, 9], [1, 1]]);
+    y.free();
+    await fails('Freed', () => rows.submit([x], [y]));
     rows.free();
 };
 
@@ -637,7 +667,11 @@ tests['a scatter has two gradients'] = (wgmax, options) => both(wgmax, options, 
 });
 
 tests['every operator is prepared'] = async (wgmax, options) => {
-    const device = await wgmax.open('gpu', options);
+    await preparesAll(await wgmax.open('gpu', options));
+    await preparesAll(await wgmax.open('cpu'));
+};
+
+async function preparesAll(device) {
     const x = await device.tensor('f32', [[[1, 3, 2, 0]]]);
     const g = await device.tensor('f32', [[[0.5, 0.25, 4]]]);
     const ids = await device.tensor('i32', [0]);
@@ -661,4 +695,4 @@ tests['every operator is prepared'] = async (wgmax, options) => {
         prepared.free();
     }
     await fails('UnknownOperator', () => device.prepare('toString', {}, [x], [x]));
-};
+}
