@@ -1,19 +1,62 @@
-//! Code that the command shares with `wgmax-lab`, which measures the same items. Nothing else
-//! should use it: it changes without notice.
+//! The command, for the program `wgmax` and for `python -m wgmax`, and what `wgmax-lab` shares with it, which
+//! measures the same items. Nothing else should use it: it changes without notice.
 
 #![allow(missing_docs, clippy::new_without_default, reason = "it is for no one else")]
 
+mod adaptive_max_pool;
+mod axes;
+mod backward;
 pub mod bench;
+mod check;
 pub mod color;
+mod command;
+mod compare;
+mod demo;
+mod devices;
+mod difference;
+mod explain;
 pub mod files;
 pub mod interrupt;
+mod max_pool;
+mod onnx;
+mod operation;
 pub mod options;
 pub mod output;
 pub mod picture;
 pub mod progress;
+mod reduce_max;
 pub mod report;
+mod scatter_max;
+mod segment_max;
+mod shader;
+mod shell;
+mod source;
 pub mod table;
 pub mod targets;
+mod verify;
+
+use std::ffi::OsString;
+use std::sync::OnceLock;
+
+static ARGUMENTS: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// The arguments of the command, without the name of the program.
+fn arguments() -> &'static [OsString] {
+    ARGUMENTS.get().map_or(&[], Vec::as_slice)
+}
+
+/// The words of the command line, quoted if a shell needs it.
+fn words() -> Vec<String> {
+    let arguments = arguments().iter().map(|word| wgmax_verify::quoted(&word.to_string_lossy()));
+    std::iter::once("wgmax".to_string()).chain(arguments).collect()
+}
+
+/// Runs the command with these arguments, without the name of the program: once in a process. Returns the
+/// exit status.
+pub fn run(arguments: Vec<OsString>) -> u8 {
+    ARGUMENTS.get_or_init(|| arguments);
+    command::run()
+}
 
 /// The outcome of a command that completed.
 pub enum Outcome {

@@ -6,7 +6,8 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use super::output::Output;
-use super::{Cli, Outcome};
+use crate::Outcome;
+use crate::command::Cli;
 
 #[derive(Args)]
 #[command(after_help = "\

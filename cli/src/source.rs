@@ -24,7 +24,7 @@ pub struct Source {
 impl Source {
     /// The command line with this shape of the tensor.
     pub fn reshaped(&self, shape: &[usize]) -> String {
-        let mut words = words();
+        let mut words = crate::words();
         if let Some(at) = words.iter().position(|word| word == "--reshape") {
             words.drain(at..words.len().min(at + 2));
         }
@@ -54,17 +54,6 @@ impl Source {
         })?;
         Ok((tensor.reshape(sizes)?, false))
     }
-}
-
-/// The words of the command line, quoted if a shell needs it.
-fn words() -> Vec<String> {
-    let plain = |c: char| c.is_alphanumeric() || "-_=,.:/+@%".contains(c);
-    let arguments = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    let quoted = arguments.map(|word| match !word.is_empty() && word.chars().all(plain) {
-        true => word,
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    });
-    std::iter::once("wgmax".to_string()).chain(quoted).collect()
 }
 
 fn join(sizes: &[usize], by: &str) -> String {
@@ -154,7 +143,7 @@ impl Shape {
     /// The command line with another shape instead of this one.
     pub fn replaced(&self, shape: &[usize]) -> String {
         let put = |word| if word == self.text { join(shape, "x") } else { word };
-        words().into_iter().map(put).collect::<Vec<_>>().join(" ")
+        crate::words().into_iter().map(put).collect::<Vec<_>>().join(" ")
     }
 }
 

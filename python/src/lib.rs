@@ -18,6 +18,8 @@ mod tensor;
 mod threads;
 mod verify;
 
+use std::ffi::OsString;
+
 use pyo3::prelude::*;
 
 /// The extension module.
@@ -39,5 +41,12 @@ fn _wgmax(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
     module.add_function(wrap_pyfunction!(node::node, module)?)?;
     module.add_function(wrap_pyfunction!(threads::forked, module)?)?;
+    module.add_function(wrap_pyfunction!(command, module)?)?;
     operators::add(module)
+}
+
+/// Runs the command with these arguments, once in a process. Returns the exit status.
+#[pyfunction(name = "_command")]
+fn command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| wgmax_cli::run(arguments))
 }

@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 __all__ = [
     "__version__", "ArgumentError", "OutOfMemoryError", "DeviceError", "Device", "DeviceInfo", "Tensor",
-    "Comparison", "Verification", "devices", "compare", "verify", "node", "_forked", "reduce_max",
+    "Comparison", "Verification", "devices", "compare", "verify", "node", "_forked", "_command", "reduce_max",
     "reduce_min", "arg_max", "arg_min", "max_pool", "min_pool", "segment_max", "segment_min",
     "reduce_max_backward", "reduce_min_backward", "max_pool_backward", "min_pool_backward",
     "segment_max_backward", "segment_min_backward", "scatter_max", "scatter_min", "scatter_max_backward",
@@ -35,6 +35,7 @@ _Device = Device | str | None
 _Array = NDArray[Any]
 
 def _forked() -> None: ...
+def _command(arguments: Sequence[str]) -> int: ...
 def _pool_shape(
     shape: Sequence[int], dtype: Any, kernel_size: _Sizes, stride: _Sizes | None = None, padding: Any = None,
     **keywords: Any,

@@ -113,12 +113,12 @@ impl Report {
     }
 }
 
-/// An argument, in quotes if it needs them.
+/// An argument, quoted if a shell needs it.
 pub fn quoted(argument: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=+".contains(c);
+    let plain = |c: char| c.is_alphanumeric() || "-_=,.:/+@%".contains(c);
     match !argument.is_empty() && argument.chars().all(plain) {
         true => argument.to_string(),
-        false => format!("\"{}\"", argument.replace('"', "\\\"")),
+        false => format!("'{}'", argument.replace('\'', r"'\''")),
     }
 }
 

@@ -13,7 +13,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use progress::Progress;
 use wgmax::ElementType;
-use wgmax_verify::{CASES, Choice, Kind, Recorded, Report, Subjects, html, json, quoted, sweep};
+use wgmax_verify::{CASES, Choice, Kind, Recorded, Report, Subjects, html, json, sweep};
 
 use super::Outcome;
 use super::interrupt::{self, Polling};
@@ -129,8 +129,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     drop(progress);
-    let command = std::env::args().skip(1).map(|argument| quoted(&argument));
-    let command = std::iter::once("wgmax".to_string()).chain(command).collect::<Vec<_>>().join(" ");
+    let command = crate::words().join(" ");
     let system = format!("{}, {}", std::env::consts::OS, std::env::consts::ARCH);
     let max_growth = arguments.max_growth.map(|mib| mib << 20);
     let report = Report { subjects, refused, sweep, device, command, system, max_growth };
