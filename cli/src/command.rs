@@ -17,7 +17,7 @@ use crate::{
 /// ReduceMax, MaxPool, SegmentMax and their minima, as WGSL compute shaders and on the CPU.
 #[derive(Parser)]
 #[command(name = "wgmax", version, term_width = table::width(), after_help = EXAMPLES)]
-pub(crate) struct Cli {
+struct Cli {
     /// Whether help, tables and errors are coloured
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: ColorChoice,
@@ -172,8 +172,10 @@ pub(crate) fn run() -> u8 {
         Some(Command::Onnx(arguments)) => onnx::run(&arguments, &mut output),
         Some(Command::Explain(arguments)) => explain::run(&arguments, &mut output),
         Some(Command::Shader(arguments)) => shader::run(&arguments, &mut output),
-        Some(Command::Completions(arguments)) => shell::completions(&arguments, &mut output),
-        Some(Command::Man(arguments)) => shell::man(&arguments, &mut output),
+        Some(Command::Completions(arguments)) => {
+            shell::completions(&arguments, Cli::command(), &mut output)
+        }
+        Some(Command::Man(arguments)) => shell::man(&arguments, Cli::command(), &mut output),
         Some(Command::Verify(arguments)) => verify::run(&arguments, &mut output),
     };
     let outcome = outcome.and_then(|outcome| {

@@ -2,12 +2,11 @@
 
 use std::io::Write;
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
 use super::output::Output;
 use crate::Outcome;
-use crate::command::Cli;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -19,10 +18,15 @@ pub struct Completions {
     shell: Shell,
 }
 
-pub fn completions(arguments: &Completions, output: &mut Output) -> anyhow::Result<Outcome> {
+/// `command` is all of the command.
+pub fn completions(
+    arguments: &Completions,
+    mut command: Command,
+    output: &mut Output,
+) -> anyhow::Result<Outcome> {
     // In memory first: the generator panics if it cannot write.
     let mut text = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "wgmax", &mut text);
+    clap_complete::generate(arguments.shell, &mut command, "wgmax", &mut text);
     output.write_all(&text)?;
     Ok(Outcome::Good)
 }
@@ -39,8 +43,7 @@ pub struct Man {
     command: Vec<String>,
 }
 
-pub fn man(arguments: &Man, output: &mut Output) -> anyhow::Result<Outcome> {
-    let mut page = Cli::command();
+pub fn man(arguments: &Man, mut page: Command, output: &mut Output) -> anyhow::Result<Outcome> {
     // Builds the full names of the subcommands, such as `wgmax-reduce-max`.
     page.build();
     for name in &arguments.command {

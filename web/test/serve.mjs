@@ -20,7 +20,8 @@ const TYPES = {
 /** The file of a URL's path; `undefined` if it leads out of its folder. */
 async function fileOf(path) {
     const parts = decodeURIComponent(path).split('/').filter(Boolean);
-    const root = ROOTS[parts[0]] ? ROOTS[parts.shift()] : join(web, 'pages');
+    const pages = parts[0] === 'answers.html' ? resolve(web, '../docs') : join(web, 'pages');
+    const root = ROOTS[parts[0]] ? ROOTS[parts.shift()] : pages;
     const file = join(root, ...(parts.length ? parts : ['index.html']));
     const real = await realpath(file);
     return real.startsWith((await realpath(root)) + sep) ? real : undefined;
