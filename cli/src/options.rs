@@ -246,7 +246,7 @@ pub struct IndexTypeArgument {
 /// The first axis that indices of a pooling count, in such a command.
 #[derive(Args)]
 pub struct IndexAxisArgument {
-    /// Count indices from 0 in each sub-tensor of this axis and the axes after it
+    /// Count indices from 0 again at each position of the axes before this one
     #[arg(
         long,
         value_name = "A",

@@ -120,8 +120,8 @@ Examples:
   wgmax reduce-max logits.npy --axes -1 --indices best.npy -o y.npy
   wgmax reduce-max x.npy --axes -1 --backward gradient_of_y.npy -o gradient_of_x.npy
   wgmax reduce-max - --keep-dims < x.npy";
-    const INDICES: &str = "Also write to this file the position of each result within the reduced \
-                           axes. +0 and -0 are then equal, so a result of zero may have another sign";
+    const INDICES: &str = "Also write each result's position within the reduced axes to this file. With \
+                           this option +0 and -0 are equal, so the sign of a zero may change";
 
     fn files(&self) -> Vec<&str> {
         self.backward.files(&[&self.source.input])

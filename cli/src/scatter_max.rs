@@ -94,9 +94,9 @@ Examples:
   wgmax scatter-max x.npy places.npy updates.npy --axis 1 -o y.npy
   wgmax scatter-max x.npy vectors.npy parts.npy --vectors --indices winners.npy -o y.npy
   wgmax scatter-max x.npy places.npy updates.npy --backward gradient_of_y.npy --of-updates u.npy";
-    const INDICES: &str = "Also write to this file the position of the update that each result comes \
-                           from; -1 where INPUT's element stays. +0 and -0 are then equal, so a result \
-                           of zero may have another sign";
+    const INDICES: &str = "Also write the position of the update that each result comes from to this \
+                           file; -1 where INPUT's element stays. With this option +0 and -0 are equal, \
+                           so the sign of a zero may change";
 
     fn files(&self) -> Vec<&str> {
         self.backward.files(&[&self.source.input, &self.places, &self.updates])

@@ -130,8 +130,8 @@ Examples:
   wgmax segment-max x.npy ids.npy --num-segments 34 --unsorted -o y.npy
   wgmax segment-max data.npy offsets.npy --offsets --indices rows.npy
   wgmax segment-max x.npy ids.npy --backward gradient_of_y.npy -o gradient_of_x.npy";
-    const INDICES: &str = "Also write to this file the row that each result comes from. +0 and -0 \
-                           are then equal, so a result of zero may have another sign";
+    const INDICES: &str = "Also write the row that each result comes from to this file. With this option \
+                           +0 and -0 are equal, so the sign of a zero may change";
 
     fn files(&self) -> Vec<&str> {
         self.backward.files(&[&self.source.input, &self.ids])

@@ -59,7 +59,7 @@ pub fn pyramids() -> Result<Vec<Prepared>> {
         // partial one is left out, of later ones it is kept.
         (F32, [131, 147], Some(2)),
         (F32, [132, 150], Some(3)),
-        (U8, [270, 255], Some(2)),
+        (U8, [270, 257], Some(2)),
     ] {
         let count = 2 * sizes[0] * sizes[1];
         let patterns: Vec<u8> = keys::patterns(t, count as u64)

@@ -65,7 +65,7 @@ pub async fn adapter_async(name: &str) -> Result<wgpu::Adapter> {
     gpu::find(if is_auto { "gpu" } else { name }, Default::default()).await
 }
 
-/// Runs operators: a GPU through wgpu, or the CPU. Cloning shares it.
+/// A GPU (through wgpu) or the CPU, which runs operators. Clones share it.
 ///
 /// ```
 /// use wgmax::{Device, Tensor, operator::ReduceMax};
@@ -296,7 +296,7 @@ impl Device {
         }
     }
 
-    /// Copies a tensor to the device. The CPU shares it.
+    /// Copies a tensor to a GPU. The CPU shares its memory.
     ///
     /// # Errors
     /// [`Error::OverLimit`], [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`];

@@ -14,8 +14,7 @@ use crate::tuning::Tuning;
 
 impl Device {
     /// Plans and compiles an operator for inputs of these types and shapes. The result can be recorded into the
-    /// caller's command encoders. Recording compiles nothing: all pipelines are compiled here, on all cores, for
-    /// separate buffers and for one buffer that holds inputs and results. For other shapes, prepare again:
+    /// caller's command encoders. Recording compiles nothing: all pipelines are compiled here, on all cores, both for separate buffers and for inputs and results in one buffer. For other shapes, prepare again:
     /// the device reuses its pipelines.
     ///
     /// ```no_run
@@ -37,9 +36,7 @@ impl Device {
     /// ```
     ///
     /// An input is a [`TensorDesc`], or a [`View`] if its elements are not contiguous. The order of axes in memory
-    /// does not matter. Data without gaps within rows is read in place, if a binding holds what a launch reads. A
-    /// launch first packs any other view, and views of segment ids, into scratch; several launches do if a binding
-    /// cannot hold the view.
+    /// does not matter. Data with gaps only between rows is read in place, if a binding holds what a launch reads. Any other view, and any of segment ids, is first copied to scratch, by several launches if a binding cannot hold the view.
     ///
     /// # Errors
     /// As [`Operator::plan_views`], [`Error::CannotRecord`] on the CPU, and errors of the device.

@@ -131,10 +131,9 @@ pub enum Rounding {
 /// [batch, channels, spatial...] or [batch, spatial..., channels], of any element type, with one
 /// spatial axis or more.
 ///
-/// With the input's size I along a spatial axis, window k, stride s and dilation
-/// d, the window covers E = (k - 1) d + 1 positions, and there are
-/// (I + pads - E) / s + 1 of them, rounded as [`Rounding`] says. Position j of
-/// window o is the element o s - pads_begin + j d.
+/// On a spatial axis of size I, with kernel size k, stride s and dilation d, a window covers
+/// E = (k - 1) d + 1 positions, and there are (I + pads - E) / s + 1 windows, rounded as
+/// [`Rounding`] says. Position j of window w is the element w s - pads_begin + j d.
 ///
 /// ```
 /// use wgmax::operator::MaxPool;

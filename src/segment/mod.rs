@@ -58,8 +58,7 @@ pub enum Segments {
     Offsets,
 }
 
-/// The maximum of each segment of the rows of a tensor of any element type, or the minimum: see
-/// [`extremum`](Self::extremum).
+/// The elementwise maximum of the rows of each segment, for any element type, or the minimum: see [`extremum`](Self::extremum).
 ///
 /// The first input has the shape [rows, ...]. The second input is 1-D, of an integer type (`i8` to
 /// `u64`), and says which rows belong together: see [`Segments`]. The result has the shape

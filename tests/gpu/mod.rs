@@ -88,7 +88,10 @@ fn compare_launches(
                      CPU kernel {cpu:02x?}, shader {shader:02x?}\n{plan:#?}"
                 );
             }
-            assert!(bytes.len().max(cpu.len()) - common < 16, "{what}: less than a block is beside");
+            assert!(
+                bytes.len().max(cpu.len()) - common < 16,
+                "{what}: less than a block is beside"
+            );
         })
         .unwrap();
     assert_eq!(count, written.len(), "{what}: both write as often");

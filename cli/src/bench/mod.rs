@@ -50,7 +50,7 @@ pub struct Arguments {
     /// Write all measurements as JSON; - for standard output, and the table on stderr
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Plot the fraction of the bandwidth ceiling that each item reaches
+    /// Plot each item's speed relative to that of a plain pass over its bytes
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
     /// List the items without measuring them

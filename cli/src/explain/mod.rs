@@ -23,7 +23,7 @@ Examples:
   wgmax explain segment-max 1000000x64 --num-segments 5000 --unsorted
   wgmax explain max-pool 16,64,112,112 --kernel 3,3 --backward
 
-The default limits are those that WebGPU guarantees; with --tuning cpu only memory limits.")]
+Default limits: those that WebGPU guarantees; with --tuning cpu, only limits of memory.")]
 pub struct Arguments {
     #[command(subcommand)]
     operator: Choice,
@@ -74,14 +74,14 @@ offset more than segments. {LIMITS}"))]
     /// The launches of the minimum of each segment of rows
     #[command(after_help = "Example:\n  wgmax explain segment-min 1000000x64 --num-segments 5000")]
     SegmentMin(SegmentMax),
-    /// The launches of the maximum of each element and the updates whose indices name it
+    /// The launches of each element's maximum with the updates whose indices name it
     #[command(after_help = format!("\
 Example:
   wgmax explain scatter-max 1048576 --places 16777216
 
 {LIMITS}"))]
     ScatterMax(ScatterMax),
-    /// The launches of the minimum of each element and the updates whose indices name it
+    /// The launches of each element's minimum with the updates whose indices name it
     #[command(
         after_help = "Example:\n  wgmax explain scatter-min 1000x64 --vectors --places 5000x1"
     )]
@@ -238,7 +238,7 @@ impl Attributes for Scatters {
 
 /// The end of the help of operators.
 const LIMITS: &str =
-    "The default limits are those that WebGPU guarantees; with --tuning cpu only memory limits.";
+    "Default limits: those that WebGPU guarantees; with --tuning cpu, only limits of memory.";
 
 /// The operator's input.
 #[derive(Args)]

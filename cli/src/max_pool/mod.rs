@@ -204,8 +204,8 @@ Examples:
   wgmax max-pool x.npy --kernel 3,3 --backward gradient_of_y.npy -o gradient_of_x.npy
 
 With a kernel of two axes, [H, W] and [H, W, C] are pooled as pictures, unless --layout is given.";
-    const INDICES: &str = "Also write to this file the position of each result. +0 and -0 are then \
-                           equal, so a result of zero may have another sign";
+    const INDICES: &str = "Also write each result's position to this file. With this option +0 and -0 \
+                           are equal, so the sign of a zero may change";
 
     fn files(&self) -> Vec<&str> {
         self.backward.files(&[&self.source.input])

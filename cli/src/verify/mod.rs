@@ -32,8 +32,8 @@ Examples:
   wgmax verify --replay report.json
 
 Each case aims at a variant of a kernel for an element type; 2000 cases reach all of them. Cases \
-have random tunings and small limits. --tuning replaces the tuning of all cases, but not their limits, \
-parallelism and maximum of taps.")]
+have random tunings and small limits. --tuning replaces the tuning of each case, but not its limits, its \
+parallelism and the longest window that an invocation reads at once.")]
 pub struct Arguments {
     /// Device: cpu, gpu, an index, or part of an adapter's name; every adapter by default
     #[arg(long, value_parser = device_name)]

@@ -119,7 +119,7 @@ impl Gpu {
     }
 }
 
-/// Scratch that several [`Prepared`] share; see [`Prepared::share_scratch`]. Clones share it, too.
+/// Temporary buffers that several [`Prepared`] share: see [`Prepared::share_scratch`]. Clones share it, too.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch(Arc<Mutex<Vec<wgpu::Buffer>>>);
 

@@ -128,8 +128,7 @@ impl Prepared {
     /// to 0 or kept, depending on the kernel. A result that was prepared as a view keeps the bytes
     /// between its elements.
     ///
-    /// The bind groups of the last four sets of buffers and offsets are kept, or of up to 64 sets
-    /// that recur in turn. They keep the buffers alive until [`Prepared::clear_bindings`].
+    /// Bind groups are kept for the last four sets of buffers and offsets; if dropped sets recur, for up to 64 sets. They keep the buffers alive until [`Prepared::clear_bindings`].
     /// Recording with a kept set creates no wgpu objects except the passes. The first recording of
     /// a set creates its bind groups, and scratch for its textures, unless [`Prepared::reserve`]
     /// did.
