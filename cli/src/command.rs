@@ -112,10 +112,11 @@ Each command has its own examples: wgmax reduce-max --help
 Exit status: 0 if all went well; 1 if results differ or a case failed; 2 for an error, in one \
 line; 3 if onnx ran no node; 128 + N if signal N ended it (130 for Ctrl-C).";
 
-/// Runs the command. The first argument is the program's name. Returns the exit status.
+/// Runs the command. Returns the exit status.
 pub(crate) fn run() -> u8 {
-    color::prepare(crate::arguments().iter().cloned());
-    let all = [OsString::from("wgmax")].into_iter().chain(crate::arguments().iter().cloned());
+    let arguments = crate::arguments();
+    color::prepare(arguments);
+    let all = [OsString::from("wgmax")].into_iter().chain(arguments.iter().cloned());
     let cli = match Cli::try_parse_from(all) {
         Ok(cli) => cli,
         // Help or the version.
@@ -137,7 +138,7 @@ pub(crate) fn run() -> u8 {
                 }
                 _ => one_line(&error.render().to_string()),
             };
-            return refuse(&format!("{message}; try {} --help", called(crate::arguments())));
+            return refuse(&format!("{message}; try {} --help", called(arguments)));
         }
     };
     if cli.quiet {

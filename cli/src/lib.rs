@@ -51,10 +51,12 @@ fn words() -> Vec<String> {
     std::iter::once("wgmax".to_string()).chain(arguments).collect()
 }
 
-/// Runs the command with these arguments, without the name of the program: once in a process. Returns the
-/// exit status.
+/// Runs the command with these arguments, without the name of the program. Returns the exit status.
+///
+/// # Panics
+/// If it has run in this process: it handles signals and logs from the first time on.
 pub fn run(arguments: Vec<OsString>) -> u8 {
-    ARGUMENTS.get_or_init(|| arguments);
+    assert!(ARGUMENTS.set(arguments).is_ok(), "the command runs once in a process");
     command::run()
 }
 

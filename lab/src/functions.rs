@@ -285,7 +285,7 @@ fn floats(rng: &mut Rng, bits: u32) -> Vec<u32> {
             // Between two numbers of fewer bits.
             1 => mantissa = ((rng.u64(..) | 1) << rng.u32(0..bits)) & ((1 << bits) - 1),
             2 => mantissa ^= rng.u64(0..2),
-            // Nearly twice as much: a small number makes the sum carry, and is lost.
+            // The largest mantissas: a small number makes the sum carry, and is lost.
             3 => mantissa = (1 << bits) - 1 - rng.u64(0..32),
             _ => mantissa = number(&[word(rng), word(rng)]) >> rng.u32(0..64) & ((1 << bits) - 1),
         }

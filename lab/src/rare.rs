@@ -50,7 +50,7 @@ pub fn pyramids() -> Result<Vec<Prepared>> {
     let (cpu, limits) = (Device::cpu(), Limits::from_wgpu(&wgpu::Limits::default()));
     let mut cases = Vec::new();
     for (t, sizes, ceil) in [
-        // Two elements of odd sizes, or three: no element is lost.
+        // Windows of 2, or of 3 where a size is odd: no element is left out.
         (U8, [21, 96], None),
         (Bf16, [44, 80], None),
         (F32, [70, 77], None),
@@ -176,7 +176,7 @@ fn poolings() -> Result<Vec<Case>> {
         ),
         // A later launch of so many results that the end of the last vector is beyond them.
         (padded(&[40], &[40], &[20]).strides([5]), F32, &[1, 60, 4], bound(392)),
-        // Windows over planes of one element.
+        // Windows of one element of each plane.
         (pool(&[33, 1, 1]).strides([1, 2, 2]), F32, &[1, 1, 80, 2, 2], own()),
         // Channels of several blocks, and positions.
         (pool(&[2]).layout(Layout::Nxc).indices(indices), F32, &[1, 20, 32], own()),
@@ -269,7 +269,7 @@ fn others() -> Result<Vec<Case>> {
         Tensor::from_slice([20], &[0i32, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 6])?;
     // Rows of as many blocks as a workgroup has invocations.
     add(SegmentMax::sorted().into(), &[drawn(F32, &[20, 1024])?, ids.clone()], own());
-    // Negative ids among ascending ones, and one that descends.
+    // Ids that are negative, that descend, or that name no segment.
     for ids in [vec![-1i64, 0, 1, 1], vec![1, 0, 2, 3], vec![0, 1, -2, 2], vec![0, 0, 1, 9]] {
         let narrow: Vec<i32> = ids.iter().map(|&id| id as i32).collect();
         let data = drawn(F32, &[4, 3])?;
@@ -285,7 +285,8 @@ fn others() -> Result<Vec<Case>> {
             own(),
         );
     }
-    // Offsets that several launches read, with rows before and after all segments.
+    // Offsets that several launches read, because rows have no elements; with rows before and after all
+    // segments.
     let offsets: Vec<i32> = (0..300).map(|segment| 2 + segment).collect();
     let offsets = Tensor::from_slice([300], &offsets)?;
     add(SegmentMax::offsets().status(true).into(), &[drawn(F32, &[310, 0])?, offsets], bound(520));
@@ -297,13 +298,17 @@ fn others() -> Result<Vec<Case>> {
     let long = Tensor::from_slice([2000], &long)?;
     let few = PlanOverrides { max_iterations: Some(37), ..bound(516) };
     add(SegmentMax::sorted().into(), &[drawn(F16, &[2000])?, long], few);
+    // Winners in rows that no single binding holds.
     let mixed: Vec<i32> = (0..300).map(|row| row * 7 % 101).collect();
     let mixed = Tensor::from_slice([300], &mixed)?;
     let winners = SegmentMax::unsorted().indices(Indices::new(ElementType::I32));
     add(winners.into(), &[drawn(F32, &[300, 3])?, mixed], bound(1040));
-    // As many blocks of columns as a workgroup has invocations.
+    // Twice as many blocks of columns as a workgroup has invocations, so that it has one run.
     let small = PlanOverrides { workgroup_size: Some(8), ..own() };
     add(SegmentMax::sorted().into(), &[drawn(F32, &[20, 64])?, ids.clone()], small);
+    // Invocations of several words of results, of which the last one has five results.
+    let one = PlanOverrides { target_parallelism: Some(1), ..own() };
+    add(reduce(1).into(), &[drawn(U8, &[13, 2048])?], one);
     // Columns of so many blocks that a tile has several, in two matrices.
     add(reduce(1).into(), &[drawn(F32, &[2, 8, 4100])?], own());
     // Views of rows, and results of 3 and 5 elements among other ones.

@@ -28,7 +28,7 @@ fn source_block(block: u32) -> vec4<u32> {
     );
 }
 
-// The number of blocks, at least; the last one may not be full.
+// At least the number of blocks; the last one may not be full. Places of a view are clamped elsewhere.
 @if(!pitched)
 fn source_len() -> u32 {
     return memory_blocks();
@@ -75,7 +75,7 @@ fn source_word(word: u32) -> u32 {
     return memory_word(memory_place(word / 2u).at * 2u + word % 2u);
 }
 
-// The number of words of small elements, at least.
+// At least the number of words of small elements.
 @if(!pitched)
 fn source_words() -> u32 {
     return memory_words();

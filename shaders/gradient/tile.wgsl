@@ -20,7 +20,7 @@ import generated::{MAXIMA, WORKGROUP, params};
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 @group(0) @binding(3) var<storage, read> gradients: array<u32>;
 
-// The key that is the maximum of each window of the tile; all ones if there is none.
+// The key that is the maximum of each window of the tile; no element's if there is none.
 var<workgroup> maxima: array<u32, MAXIMA>;
 
 // The first window of a tile that covers an element along an axis, and the one after the last.

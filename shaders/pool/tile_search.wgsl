@@ -12,8 +12,8 @@ struct Axes {
 }
 
 struct Found {
-    // The number of its key, and the place of the element in the source; all ones if the window
-    // has no element.
+    // The number of its key, and the place of the element in the source. If the window has no element,
+    // they are no element's.
     key: u32,
     at: u32,
 }

@@ -113,12 +113,14 @@ impl Report {
     }
 }
 
-/// An argument, quoted if a shell needs it.
+/// An argument, quoted if a shell needs it: for Windows too, unless it has characters that other shells
+/// replace within double quotes.
 pub fn quoted(argument: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=,.:/+@%".contains(c);
-    match !argument.is_empty() && argument.chars().all(plain) {
-        true => argument.to_string(),
-        false => format!("'{}'", argument.replace('\'', r"'\''")),
+    match argument {
+        _ if !argument.is_empty() && argument.chars().all(plain) => argument.to_string(),
+        _ if !argument.contains(['"', '$', '`', '\\', '!']) => format!("\"{argument}\""),
+        _ => format!("'{}'", argument.replace('\'', r"'\''")),
     }
 }
 

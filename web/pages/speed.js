@@ -110,11 +110,15 @@ async function measure() {
             say(`${item.name}: ${library.name} …`);
             $('progress').value = (report.times.length + times.run.length / found.length) / ITEMS.length;
             await new Promise((done) => setTimeout(done));
-            const prepared = await library.prepare(sized, input).catch((error) => console.warn(library.name, item.name, error));
+            const failed = (error) => {
+                console.warn(library.name, item.name, error);
+                return undefined;
+            };
+            const prepared = await library.prepare(sized, input).catch(failed);
             for (const what of WAYS) {
-                times[what].push(prepared ? await median(prepared[what]).catch(() => 'fails') : 'fails');
+                times[what].push((prepared && (await median(prepared[what]).catch(failed))) ?? 'fails');
             }
-            prepared?.free();
+            await Promise.resolve(prepared).then((made) => made?.free()).catch(failed);
         }
         report.times.push({ item: `${item.name.replace(/[\d x]+$/, '')} ${shape.join(' x ')}`, ...times });
         show();

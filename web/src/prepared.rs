@@ -36,15 +36,15 @@ impl Prepared {
         results: &Tensors,
     ) -> Promise {
         let (device, operator) = (device.inner.clone(), operator.0.clone());
-        let (inputs, results) = (inputs.views(), results.views());
+        let (inputs, results) = (inputs.views(), Tensors(results.0.clone()));
         future_to_promise(async move {
             #[cfg(feature = "cpu")]
             if device.is_cpu() {
-                let prepared = cpu::Prepared::new(device, operator, &inputs, results);
+                let prepared = cpu::Prepared::new(device, operator, &inputs, &results.0);
                 return Ok(Prepared(On::Cpu(prepared.map_err(js)?)).into());
             }
             let (own, queue) = device.wgpu().ok_or_else(|| js(Error::CannotRecord))?;
-            let (own, queue) = (own.clone(), queue.clone());
+            let (own, queue, results) = (own.clone(), queue.clone(), results.views());
             let inner = device.prepare_into_async(operator, inputs, &results).await.map_err(js)?;
             Ok(Prepared(On::Gpu { inner, device: own, queue }).into())
         })
@@ -77,7 +77,7 @@ mod cpu {
     use wasm_bindgen::JsValue;
     use wgmax::operator::Operator;
     use wgmax::plan::Plan;
-    use wgmax::{Device, Error, Result, View};
+    use wgmax::{Device, DeviceTensor, Error, Result, View};
 
     use crate::object::array;
     use crate::tensor::{Tensor, Tensors};
@@ -93,17 +93,10 @@ mod cpu {
             device: Device,
             operator: Operator,
             inputs: &[View],
-            results: Vec<View>,
+            results: &[DeviceTensor],
         ) -> Result<Self> {
-            let is_part = |view: &&View| !view.is_contiguous() || view.offset() > 0;
-            if let Some(view) = results.iter().find(is_part) {
-                return Err(Error::BadView {
-                    shape: view.desc().shape().to_vec(),
-                    offset: view.offset(),
-                    pitches: view.pitches(),
-                    reason: "on the CPU a prepared result is a whole tensor",
-                });
-            }
+            results.iter().try_for_each(whole)?;
+            let results: Vec<View> = results.iter().map(|result| result.view().clone()).collect();
             let views: [Vec<&View>; 2] = [inputs.iter().collect(), results.iter().collect()];
             let plan = device.plan_views(operator, &views[0], &views[1])?;
             Ok(Self { device, plan, results })
@@ -117,7 +110,7 @@ mod cpu {
             }
             for (position, (result, view)) in results.0.iter().zip(&self.results).enumerate() {
                 let (desc, expected) = (result.desc(), view.desc());
-                if result.view() != view {
+                if desc != expected {
                     return Err(Error::WrongResult {
                         position,
                         expected_type: expected.element_type(),
@@ -126,6 +119,7 @@ mod cpu {
                         actual_shape: desc.shape().to_vec(),
                     });
                 }
+                whole(result)?;
             }
             let mut made = Vec::new();
             for _ in 0..times {
@@ -134,5 +128,20 @@ mod cpu {
             }
             Ok(array(made.into_iter().map(Tensor::from)))
         }
+    }
+
+    /// Refuses a view of a part of some memory: the rest of the memory would not see the result.
+    fn whole(result: &DeviceTensor) -> Result<()> {
+        let (view, desc) = (result.view(), result.desc());
+        let is_all = result.host_memory().is_none_or(|memory| memory.len() == desc.byte_len());
+        if view.is_contiguous() && is_all {
+            return Ok(());
+        }
+        Err(Error::BadView {
+            shape: desc.shape().to_vec(),
+            offset: view.offset(),
+            pitches: view.pitches(),
+            reason: "on the CPU a prepared result is a whole tensor",
+        })
     }
 }

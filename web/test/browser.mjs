@@ -12,6 +12,8 @@ import { serve, serveFolder } from './serve.mjs';
 const CASES = Number(process.env.WGMAX_CASES ?? 2000);
 const server = await serve(0);
 const at = `http://localhost:${server.address().port}`;
+/** What `scripts/web site` made. */
+const sitePath = process.env.WGMAX_SITE ?? fileURLToPath(new URL('../../target/site', import.meta.url));
 const pictures = process.env.WGMAX_SCREENSHOTS;
 if (pictures) await mkdir(pictures, { recursive: true });
 
@@ -229,7 +231,7 @@ await browse(WEBGPU, async (page) => {
     const check = errorsOf(page);
     await step('a check of five seconds', 120, async () => {
         // From the folder that any host of static files may have.
-        const site = await serveFolder(process.env.WGMAX_SITE);
+        const site = await serveFolder(sitePath);
         await page.goto(`http://localhost:${site.address().port}/`);
         await page.click('#start');
         const text = await says(page, 'verdict', /bit for bit|wrong|lost|no GPU/, 60);

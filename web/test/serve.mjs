@@ -1,5 +1,5 @@
-// Serves the pages: web/pages, and below them the package, the golden cases and what npm installed.
-// Nothing else of the disk.
+// Serves the pages: web/pages, and below them the package, the golden cases, what npm installed, and the
+// answers of other libraries (docs/answers.html). Nothing else of the disk.
 import { createServer } from 'node:http';
 import { readFile, realpath } from 'node:fs/promises';
 import { extname, join, resolve, sep } from 'node:path';
@@ -29,7 +29,9 @@ async function fileOf(path) {
 
 /** A server of the pages on a port; 0 is any that is free. */
 export function serve(port) {
-    return serverOf(port, fileOf);
+    // With these a page may have threads, as onnxruntime-web uses them.
+    const isolated = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
+    return serverOf(port, fileOf, isolated);
 }
 
 /** A server of a folder, on any port. */
@@ -37,7 +39,7 @@ export function serveFolder(folder) {
     return serverOf(0, async (path) => join(folder, path === '/' ? 'index.html' : decodeURIComponent(path)));
 }
 
-async function serverOf(port, fileOf) {
+async function serverOf(port, fileOf, headers = {}) {
     const server = createServer(async (request, response) => {
         try {
             const file = await fileOf(new URL(request.url, 'http://localhost').pathname);
@@ -45,9 +47,7 @@ async function serverOf(port, fileOf) {
             response.writeHead(200, {
                 'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
                 'cache-control': 'no-store',
-                // With these a page may have threads, as onnxruntime-web uses them.
-                'cross-origin-opener-policy': 'same-origin',
-                'cross-origin-embedder-policy': 'require-corp',
+                ...headers,
             });
             response.end(content);
         } catch {
