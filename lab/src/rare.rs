@@ -1,8 +1,8 @@
 //! Cases that random ones rarely have: each shows a mistake that no other one showed.
 
 use wgmax::operator::{
-    Indices, Layout, MaxPool, MaxPoolBackward, Numbering, Operator, ReduceMax, ReduceMaxBackward,
-    Rounding, ScatterMax, ScatterMaxBackward, SegmentMax,
+    Indices, Layout, MaxPool, MaxPoolBackward, MaxUnpool, Numbering, Operator, ReduceMax,
+    ReduceMaxBackward, Rounding, ScatterMax, ScatterMaxBackward, SegmentMax,
 };
 use wgmax::plan::Limits;
 use wgmax::{Device, ElementType, Result, Run, Tensor, Tuning, View, wgpu};
@@ -138,7 +138,7 @@ fn poolings() -> Result<Vec<Case>> {
     let indices = Indices::new(ElementType::I32).numbering(Numbering::FromAxis(0));
     let apart = |kernel: &[usize]| pool(kernel).strides(kernel.to_vec());
     let small = PlanOverrides { workgroup_size: Some(8), ..own() };
-    let all: [(MaxPool, ElementType, &[usize], PlanOverrides); 19] = [
+    let all: [(MaxPool, ElementType, &[usize], PlanOverrides); 20] = [
         // Tiles that begin behind all borders, and end behind one.
         (padded(&[3, 3], &[1, 1], &[1, 1]), F32, &[2, 1, 300, 300], own()),
         // Padding at the end of the outermost axis alone.
@@ -162,6 +162,8 @@ fn poolings() -> Result<Vec<Case>> {
         // workgroup has invocations.
         (apart(&[12, 8]), I64, &[1, 1, 30, 36], own()),
         (apart(&[4, 9]), F32, &[1, 1, 96, 96], small),
+        // More workgroups than there are tiles of levels.
+        (apart(&[12, 8]), I64, &[3, 1, 30, 36], groups(2)),
         // Windows that split an axis of so many elements that their ratio is rounded.
         (MaxPool::adaptive([100_000]), U8, &[1, 1, 199_999], own()),
         // Groups of two dimensions, and of three.
@@ -238,6 +240,14 @@ fn gradients() -> Result<Vec<Case>> {
         let operator = MaxPoolBackward::new(op).from_indices(shape).into();
         cases.push(Case { operator, tensors, overrides });
     }
+    // Positions of all elements, of which a launch has a part.
+    let all = Tensor::from_slice([1, 1, 300], &(0..300).collect::<Vec<i32>>())?;
+    let operator = MaxUnpool::new([1, 1, 300]).into();
+    cases.push(Case {
+        operator,
+        tensors: vec![drawn(F32, &[1, 1, 300])?, all],
+        overrides: bound(516),
+    });
     // Positions along axes that are not beside one another.
     let reduce = ReduceMax::new().axes([1, 3]).indices(Indices::new(ElementType::I32));
     let shape = [2, 3, 2, 3, 2];
@@ -285,6 +295,14 @@ fn others() -> Result<Vec<Case>> {
             own(),
         );
     }
+    // An offset after the last row.
+    let after = Tensor::from_slice([3], &[0i32, 2, 9])?;
+    add(SegmentMax::offsets().status(true).into(), &[drawn(F32, &[4])?, after], own());
+    // Wide ids at the end, whose low words are segments.
+    let wide: Vec<i64> =
+        (0..256).map(|row| if row < 200 { row / 50 } else { (1 << 32) + 3 }).collect();
+    let wide = Tensor::from_slice([256], &wide)?;
+    add(SegmentMax::sorted().num_segments(5).into(), &[drawn(F32, &[256])?, wide], own());
     // Offsets that several launches read, because rows have no elements; with rows before and after all
     // segments.
     let offsets: Vec<i32> = (0..300).map(|segment| 2 + segment).collect();
@@ -298,11 +316,17 @@ fn others() -> Result<Vec<Case>> {
     let long = Tensor::from_slice([2000], &long)?;
     let few = PlanOverrides { max_iterations: Some(37), ..bound(516) };
     add(SegmentMax::sorted().into(), &[drawn(F16, &[2000])?, long], few);
+    let winners = || Indices::new(ElementType::I32);
+    let fewer = PlanOverrides { max_iterations: Some(5), ..bound(2048) };
+    let segments = SegmentMax::sorted().indices(winners());
+    let three: Vec<i32> = (0..1500).map(|row| row / 700).collect();
+    let three = Tensor::from_slice([1500], &three)?;
+    add(segments.into(), &[drawn(U8, &[1500])?, three], fewer);
     // Winners in rows that no single binding holds.
     let mixed: Vec<i32> = (0..300).map(|row| row * 7 % 101).collect();
     let mixed = Tensor::from_slice([300], &mixed)?;
-    let winners = SegmentMax::unsorted().indices(Indices::new(ElementType::I32));
-    add(winners.into(), &[drawn(F32, &[300, 3])?, mixed], bound(1040));
+    let segments = SegmentMax::unsorted().indices(winners());
+    add(segments.into(), &[drawn(F32, &[300, 3])?, mixed], bound(1040));
     // Twice as many blocks of columns as a workgroup has invocations, so that it has one run.
     let small = PlanOverrides { workgroup_size: Some(8), ..own() };
     add(SegmentMax::sorted().into(), &[drawn(F32, &[20, 64])?, ids.clone()], small);

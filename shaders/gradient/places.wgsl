@@ -38,5 +38,5 @@ fn element_of(item: u32) -> u32 {
     let place = offset_of(position, params.item_axes, params.axes);
     let own = offset_of(params.first + item, 0u, params.item_axes);
     let element = own.at + place.at - params.origin;
-    return select(NOWHERE, element, own.inside && place.inside && element < params.elements);
+    return select(NOWHERE, element, own.inside && element < params.elements);
 }

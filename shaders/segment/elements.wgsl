@@ -128,7 +128,8 @@ fn merge(before: Held, after: Held) -> Held {
 
 @if(argmax)
 fn store_result(segment: u32, column: u32, found: Held) {
-    result[params.result_base + segment * params.inner + column] = ~found.row;
+    // Items begin at 0.
+    result[segment * params.inner + column] = ~found.row;
 }
 
 @if(argmax)
