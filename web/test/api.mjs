@@ -426,7 +426,7 @@ tests['prepared operators of the CPU give results in tensors that are there'] = 
     equal([await y.numbers(), await before.numbers(), await y.slice(0, 1).numbers()], [[5, 9], [0], [9]]);
     // Inputs with another view are others; the same view of other memory is not.
     const wide = await device.tensor('f32', [2, 4], [0, 1, 2, 3, 8, 7, 6, 5]);
-    await fails('WrongInput', () => rows.submit([wide.slice(1, 0, 3)], [y]));
+    await fails('WrongView', () => rows.submit([wide.slice(1, 0, 3)], [y]));
     const narrow = await device.prepare('reduceMax', { axes: [1] }, [wide.slice(1, 1)], [y]);
     narrow.submit([wide.slice(1, 1)], [y]);
     equal(await y.numbers(), [3, 7]);
