@@ -40,7 +40,7 @@ def test_statuses(tmp_path):
 
 
 def test_closed_pipe():
-    with subprocess.Popen([*MODULE, "shader", "reduce_rows"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen([*MODULE, "shader", "reduce_rows", "f32"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert (process.stderr.read(), process.wait()) == (b"", 0)
 
