@@ -27,7 +27,7 @@ pub fn ends() -> Result<Vec<Prepared>> {
         let view = View::from(memory.desc()).slice(0, 3..memory.len())?;
         let tensor = cpu.upload(&memory)?.with_view(&view)?.download()?;
         let plan = operator.plan_views(&[&view], &[], &limits, &Tuning::hardware())?;
-        let results = cpu.execute(&plan, &[&cpu.upload(&memory)?.with_view(&view)?])?;
+        let results = cpu.execute(&plan, [&cpu.upload(&memory)?.with_view(&view)?])?;
         let expected = results
             .iter()
             .enumerate()
