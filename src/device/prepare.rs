@@ -13,9 +13,10 @@ use crate::tensor::{Inputs, Outputs, TensorDesc, View};
 use crate::tuning::Tuning;
 
 impl Device {
-    /// Plans and compiles an operator for inputs of these types and shapes. The result can be recorded into the
-    /// caller's command encoders. Recording compiles nothing: all pipelines are compiled here, on all cores, both for separate buffers and for inputs and results in one buffer. For other shapes, prepare again:
-    /// the device reuses its pipelines.
+    /// Plans and compiles an operator for inputs of these types and shapes. The result can be recorded
+    /// into the caller's command encoders. Recording compiles nothing: all pipelines are compiled here,
+    /// on all cores, both for separate buffers and for inputs and results in one buffer. For other
+    /// shapes, prepare again: the device reuses its pipelines.
     ///
     /// ```no_run
     /// # use wgmax::wgpu::{self, Buffer, Queue};
@@ -35,8 +36,10 @@ impl Device {
     /// # }
     /// ```
     ///
-    /// An input is a [`TensorDesc`], or a [`View`] if its elements are not contiguous. The order of axes in memory
-    /// does not matter. Data with gaps only between rows is read in place, if a binding holds what a launch reads. Any other view, and any of segment ids, is first copied to scratch, by several launches if a binding cannot hold the view.
+    /// An input is a [`TensorDesc`], or a [`View`] if its elements are not contiguous. The order of
+    /// axes in memory does not matter. Data with gaps only between rows is read in place, if a binding
+    /// holds what a launch reads. Any other view, and any of segment ids, is first copied to scratch,
+    /// by several launches if a binding cannot hold the view.
     ///
     /// # Errors
     /// As [`Operator::plan_views`], [`Error::CannotRecord`] on the CPU, and errors of the device.
@@ -48,9 +51,9 @@ impl Device {
         self.block_on(self.prepare_async(operator, inputs))
     }
 
-    /// As [`Device::prepare`], without blocking on the GPU. Missing pipelines are compiled on this thread, or on
-    /// all cores, before the future first waits, which takes 10 to 100 ms. If that blocks an executor for too long,
-    /// call [`Device::prepare`] on another thread.
+    /// As [`Device::prepare`], without blocking on the GPU. Missing pipelines are compiled on this
+    /// thread, or on all cores, before the future first waits, which takes 10 to 100 ms. If that blocks
+    /// an executor for too long, call [`Device::prepare`] on another thread.
     ///
     /// # Errors
     /// As [`Device::prepare`].
@@ -95,10 +98,11 @@ impl Device {
         gpu.prepare(plan, &label, Box::new(replan)).await
     }
 
-    /// As [`Device::prepare`], for inputs whose number of rows (the size of their first axis) is known only to the
-    /// GPU, and only when it runs. `inputs` have the largest number. Plans are made for it and for each of `sizes`.
-    /// The GPU reads the number from [`Record::size`](crate::Record::size) and runs, by indirect dispatches, the
-    /// plan of the smallest size that is large enough. Sizes that grow by factors of 2 or 4 bound the wasted work.
+    /// As [`Device::prepare`], for inputs whose number of rows (the size of their first axis) is known
+    /// only to the GPU, and only when it runs. `inputs` have the largest number. Plans are made for it
+    /// and for each of `sizes`. The GPU reads the number from [`Record::size`](crate::Record::size) and
+    /// runs, by indirect dispatches, the plan of the smallest size that is large enough. Sizes that
+    /// grow by factors of 2 or 4 bound the wasted work.
     ///
     /// - ReduceMax that keeps the first axis, and MaxPool: results have as many rows; rows after them are
     ///   unspecified.
@@ -180,8 +184,8 @@ fn plan_of(device: &Device, op: &Operator, inputs: &[View], results: &[View]) ->
     device.plan_views(op, &inputs, &results.iter().collect::<Vec<_>>())
 }
 
-/// Several operators that are prepared as one [`Prepared`]: each takes inputs of the chain, or results of earlier
-/// operators. Intermediate tensors are in shared scratch.
+/// Several operators that are prepared as one [`Prepared`]: each takes inputs of the chain, or results
+/// of earlier operators. Intermediate tensors are in shared scratch.
 ///
 /// ```no_run
 /// # use wgmax::{Device, ElementType, TensorDesc, wgpu::{Buffer, CommandEncoder}};
@@ -266,8 +270,8 @@ impl PrepareChain {
         Ok(slots)
     }
 
-    /// Makes a tensor the next result of the chain. Other tensors stay in scratch. [`Prepared::outputs`] has the
-    /// results in the order of these calls, without names.
+    /// Makes a tensor the next result of the chain. Other tensors stay in scratch.
+    /// [`Prepared::outputs`] has the results in the order of these calls, without names.
     ///
     /// # Errors
     /// As [`PrepareChain::output_as`].
@@ -279,9 +283,9 @@ impl PrepareChain {
     /// As [`PrepareChain::output`], for a result with this view.
     ///
     /// # Errors
-    /// [`Error::WrongSlot`] for an input, a tensor of another chain, and a tensor that already is a result;
-    /// [`Error::WrongResult`] for a view of another type or shape; [`Error::BadView`] for a view with two elements
-    /// at one address.
+    /// [`Error::WrongSlot`] for an input, a tensor of another chain, and a tensor that already is a
+    /// result; [`Error::WrongResult`] for a view of another type or shape; [`Error::BadView`] for a
+    /// view with two elements at one address.
     pub fn output_as(&mut self, slot: Slot, view: View) -> Result<()> {
         let wrong = |reason| Err(Error::WrongSlot { reason });
         let tensor = self.tensor(slot)?;
@@ -340,8 +344,8 @@ impl PrepareChain {
 }
 
 impl Graph {
-    /// The plan for inputs with these views. `placed`: whether results have their requested views; otherwise they
-    /// are contiguous.
+    /// The plan for inputs with these views. `placed`: whether results have their requested views;
+    /// otherwise they are contiguous.
     ///
     /// # Errors
     /// [`Error::InputCount`], and as [`Operator::plan_views`].
@@ -475,8 +479,8 @@ impl Prepared {
         self.resized(&inputs.into_inputs()).await
     }
 
-    /// Runs the operator once on temporary buffers of zeros, and waits for it. Some drivers compile a pipeline only
-    /// at its first run; this call forces that.
+    /// Runs the operator once on temporary buffers of zeros, and waits for it. Some drivers compile a
+    /// pipeline only at its first run; this call forces that.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Gpu`]; [`Error::WouldBlock`] in a

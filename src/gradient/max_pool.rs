@@ -26,7 +26,8 @@ use crate::tensor::{
 /// `bf16`; or, instead of the data, the indices that the pooling gave
 /// ([`MaxPoolBackward::from_indices`]). The result has the shape of the data.
 ///
-/// Streaming does not divide planes. [`Error::OverLimit`] is returned if a binding cannot hold the elements that are covered by all windows at one place along the first axis of a plane.
+/// Streaming does not divide planes. [`Error::OverLimit`] is returned if a binding cannot hold the
+/// elements that are covered by all windows at one place along the first axis of a plane.
 ///
 /// ```
 /// use wgmax::operator::{MaxPool, MaxPoolBackward};

@@ -37,10 +37,10 @@ use crate::tensor::{
 /// The kernels of this module. On the CPU all of them are the same loops.
 pub(crate) static KERNELS: [&Kernel; 4] = [&GATHER, &TILE, &BLOCKS, &PYRAMID];
 
-/// Maxima of windows at any place. `contiguous`: the results of an output vector are in one line, and so
-/// are their elements, tap by tap. `indices`: also their positions. `from_positions`: the candidates are
-/// positions that an earlier launch found. `to_positions`: the result is positions, for a later launch.
-/// `shared_out`: windows split an axis evenly.
+/// Maxima of windows at any place. `contiguous`: the results of an output vector are in one line, and
+/// so are their elements, tap by tap. `indices`: also their positions. `from_positions`: the candidates
+/// are positions that an earlier launch found. `to_positions`: the result is positions, for a later
+/// launch. `shared_out`: windows split an axis evenly.
 static GATHER: Kernel = Kernel::new::<params::GatherParams>("pool_gather", "pool/gather", cpu::run)
     .flags(&["contiguous", "indices", "from_positions", "to_positions", "shared_out"])
     .only(|_, flags| match flags & 2 {
@@ -49,8 +49,8 @@ static GATHER: Kernel = Kernel::new::<params::GatherParams>("pool_gather", "pool
     })
     .reads_views(cpu::reads_in_place);
 /// Maxima of windows that share elements, each of which a workgroup loads once. `indices`: also their
-/// positions. `one_by_one`: words of results are not parts of lines. `shared_out`: windows split an axis
-/// evenly. `doubled`: long windows are two shorter ones along each axis.
+/// positions. `one_by_one`: words of results are not parts of lines. `shared_out`: windows split an
+/// axis evenly. `doubled`: long windows are two shorter ones along each axis.
 static TILE: Kernel = Kernel::new::<params::TileParams>("pool_tile", "pool/tile", cpu::run)
     .constants(&[("KEYS", |shader| tile::Tile::keys(shader.element))])
     .flags(&["indices", "one_by_one", "shared_out", "doubled"])
@@ -175,14 +175,14 @@ pub struct MaxPool {
     pub initial: Option<Scalar>,
     /// How positions are given, if they are a result.
     pub indices: Option<Indices>,
-    /// How many windows split each spatial axis evenly, if they do ([`MaxPool::adaptive`]). Then there
-    /// is neither kernel, strides, dilations, padding nor rounding.
+    /// How many windows split each spatial axis evenly ([`MaxPool::adaptive`]); `None` for windows that
+    /// have a kernel, strides, dilations, padding and rounding, which otherwise are not used.
     pub output_sizes: Option<Vec<usize>>,
 }
 
 impl MaxPool {
-    /// Windows of this size along each spatial axis. By default strides and dilations are 1, there is no
-    /// padding, a partial last window is dropped, the layout is [`Layout::Ncx`], NaN propagates, the
+    /// Windows of this size along each spatial axis. By default strides and dilations are 1, there is
+    /// no padding, a partial last window is dropped, the layout is [`Layout::Ncx`], NaN propagates, the
     /// result of a window without elements is [`EmptySet::Identity`], and there are no indices.
     pub fn new(kernel: impl IntoIterator<Item = usize>) -> Self {
         Self {
@@ -201,11 +201,10 @@ impl MaxPool {
         }
     }
 
-    /// AdaptiveMaxPool: `output_sizes` windows split each spatial axis evenly. Window i of O along an axis
-    /// of I elements has those from floor(i I / O) to ceil((i + 1) I / O), the latter
-    /// excluded. So windows overlap if O does not divide I, and none is empty. O may exceed I; if it is
-    /// 0, the results are empty. It is an error to set a kernel, strides, dilations, padding or rounding
-    /// too.
+    /// AdaptiveMaxPool: `output_sizes` windows split each spatial axis evenly. Window i of O along an
+    /// axis of I elements has those from floor(i I / O) to ceil((i + 1) I / O), the latter excluded. So
+    /// windows overlap if O does not divide I, and none is empty. O may exceed I; if it is 0, the
+    /// results are empty. It is an error to set a kernel, strides, dilations, padding or rounding too.
     ///
     /// ```
     /// use wgmax::operator::MaxPool;
@@ -281,9 +280,9 @@ impl MaxPool {
     }
 
     /// A value that joins each window, as one more element: the result is not below it (for minima, not
-    /// above), and it is the result of a window without elements. `None` by default. It is an error beside
-    /// [`indices`](Self::indices), and for a gradient. It takes a pass over the
-    /// results. The initial value of StableHLO's `reduce_window`.
+    /// above), and it is the result of a window without elements. `None` by default. It is an error
+    /// beside [`indices`](Self::indices), and for a gradient. It takes a pass over the results. The
+    /// initial value of StableHLO's `reduce_window`.
     pub fn initial(mut self, initial: impl Into<Scalar>) -> Self {
         self.initial = Some(initial.into());
         self
@@ -302,8 +301,8 @@ impl MaxPool {
     /// omits it. The index is that of the first of equal elements in row-major order, whatever the
     /// numbering. A window without elements has the index of the first element of its plane.
     ///
-    /// With indices, +0 and -0 are equal, and a maximum has the bits of the element at its position. So a
-    /// zero may have another sign than without indices, where +0 is above -0.
+    /// With indices, +0 and -0 are equal, and a maximum has the bits of the element at its position. So
+    /// a zero may have another sign than without indices, where +0 is above -0.
     pub fn indices(mut self, indices: impl Into<Option<Indices>>) -> Self {
         self.indices = indices.into();
         self
@@ -321,10 +320,10 @@ impl MaxPool {
     /// # Errors
     /// [`Error::InputCount`]; [`Error::PoolRank`] for an input without spatial axes,
     /// [`Error::AttributeLength`] for a list that does not have one number for each of them,
-    /// [`Error::BadAttribute`] for a window, stride or dilation of 0, or for indices of another type than
-    /// `i32` and `i64` or of the last of equal elements, or for an initial value beside indices or that is no
-    /// element of the input's type, [`Error::WindowTooLarge`] if no window fits the
-    /// padded input, [`Error::NothingToShareOut`] for a spatial axis of size 0 that windows split,
+    /// [`Error::BadAttribute`] for a window, stride or dilation of 0, or for indices of another type
+    /// than `i32` and `i64` or of the last of equal elements, or for an initial value beside indices or
+    /// that is no element of the input's type, [`Error::WindowTooLarge`] if no window fits the padded
+    /// input, [`Error::NothingToShareOut`] for a spatial axis of size 0 that windows split,
     /// [`Error::AxisOutOfRange`] and [`Error::IndexTooLarge`] for indices, [`Error::ShapeOverflow`].
     pub fn infer<'a>(&self, input: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
         let [input] = one_of_each(self.name(), &input.into_inputs())?;

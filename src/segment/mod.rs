@@ -58,7 +58,8 @@ pub enum Segments {
     Offsets,
 }
 
-/// The elementwise maximum of the rows of each segment, for any element type, or the minimum: see [`extremum`](Self::extremum).
+/// The elementwise maximum of the rows of each segment, for any element type, or the minimum: see
+/// [`extremum`](Self::extremum).
 ///
 /// The first input has the shape [rows, ...]. The second input is 1-D, of an integer type (`i8` to
 /// `u64`), and says which rows belong together: see [`Segments`]. The result has the shape
@@ -166,10 +167,10 @@ impl SegmentMax {
         self
     }
 
-    /// A value that joins each segment, as one more element: the result is not below it (for minima, not
-    /// above), and it is the result of a segment without rows. `None` by default. It is an error beside
-    /// [`indices`](Self::indices), and for a gradient. It takes a pass over the
-    /// results. That of PyTorch's `segment_reduce`.
+    /// A value that joins each segment, as one more element: the result is not below it (for minima,
+    /// not above), and it is the result of a segment without rows. `None` by default. It is an error
+    /// beside [`indices`](Self::indices), and for a gradient. It takes a pass over the results. That of
+    /// PyTorch's `segment_reduce`.
     pub fn initial(mut self, initial: impl Into<Scalar>) -> Self {
         self.initial = Some(initial.into());
         self
@@ -216,10 +217,10 @@ impl SegmentMax {
     /// # Errors
     /// [`Error::InputCount`]; [`Error::SegmentDataRank`] for scalar data, [`Error::SegmentIdsRank`] and
     /// [`Error::WrongElementType`] for a second input that is not 1-D of an integer type,
-    /// [`Error::SegmentIdsLength`] if the number of ids differs from the number of rows or there are no offsets,
-    /// [`Error::BadAttribute`] for a number of segments beside offsets, for indices of an
-    /// unsupported type or numbering, or for an initial value beside indices or that is no element of the
-    /// data's type, [`Error::SegmentCountUnknown`] if none is given for ids,
+    /// [`Error::SegmentIdsLength`] if the number of ids differs from the number of rows or there are no
+    /// offsets, [`Error::BadAttribute`] for a number of segments beside offsets, for indices of an
+    /// unsupported type or numbering, or for an initial value beside indices or that is no element of
+    /// the data's type, [`Error::SegmentCountUnknown`] if none is given for ids,
     /// [`Error::IndexTooLarge`], [`Error::ShapeOverflow`].
     pub fn infer<'a>(&self, inputs: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
         let [data, ids] = one_of_each(self.name(), &inputs.into_inputs())?;
@@ -310,14 +311,14 @@ impl SegmentMax {
 
     /// Checks ids or offsets on the host, and returns the operator with its number of segments.
     ///
-    /// Ids at or above a given number of segments, and negative ids with [`Segments::Unsorted`], are not errors:
-    /// see [`SegmentMax::num_segments`].
+    /// Ids at or above a given number of segments, and negative ids with [`Segments::Unsorted`], are
+    /// not errors: see [`SegmentMax::num_segments`].
     ///
     /// # Errors
-    /// As [`SegmentMax::infer`], except for an unknown number of segments; [`Error::UnsortedSegments`] and
-    /// [`Error::NegativeSegment`] for ascending ids and for offsets, [`Error::OffsetTooLarge`] for an offset
-    /// above the number of rows, [`Error::SegmentTooLarge`] for an id that would need more segments than are
-    /// possible.
+    /// As [`SegmentMax::infer`], except for an unknown number of segments; [`Error::UnsortedSegments`]
+    /// and [`Error::NegativeSegment`] for ascending ids and for offsets, [`Error::OffsetTooLarge`] for
+    /// an offset above the number of rows, [`Error::SegmentTooLarge`] for an id that would need more
+    /// segments than are possible.
     pub fn checked(&self, data: &TensorDesc, ids: &Tensor) -> Result<Self> {
         let known = self.count(data, ids.desc())?;
         let values = Ids::of(ids)?;

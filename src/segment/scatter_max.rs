@@ -25,7 +25,8 @@ pub enum ScatterBy {
     Vectors,
 }
 
-/// For each element of a tensor, its maximum with all updates whose indices name it, or the minimum: see [`extremum`](Self::extremum). All element types.
+/// For each element of a tensor, its maximum with all updates whose indices name it, or the minimum:
+/// see [`extremum`](Self::extremum). All element types.
 ///
 /// The inputs are the data, the indices, of an integer type (`i8` to `u64`), and the updates, of the
 /// data's type. An index counts from 0 or, if it is negative, back from the end of its axis. Several

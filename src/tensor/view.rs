@@ -10,7 +10,9 @@ use crate::base::error::{Error, Result};
 /// each axis, the distance from one element to the next along it. All are counted in elements.
 ///
 /// A pitch may leave gaps (rows padded to 256 bytes, as textures are copied to buffers), be 0 (a
-/// broadcast axis) or negative (a flipped axis). The view of a [`TensorDesc`] is row-major without gaps. [`View::new`] and [`View::with_aligned_rows`] make others; the other methods derive views from views. No method moves elements.
+/// broadcast axis) or negative (a flipped axis). The view of a [`TensorDesc`] is row-major without
+/// gaps. [`View::new`] and [`View::with_aligned_rows`] make others; the other methods derive views from
+/// views. No method moves elements.
 ///
 /// ```
 /// use wgmax::{ElementType, TensorDesc, View};

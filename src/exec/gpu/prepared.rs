@@ -119,7 +119,8 @@ impl Gpu {
     }
 }
 
-/// Temporary buffers that several [`Prepared`] share: see [`Prepared::share_scratch`]. Clones share it, too.
+/// Temporary buffers that several [`Prepared`] share: see [`Prepared::share_scratch`]. Clones share it,
+/// too.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch(Arc<Mutex<Vec<wgpu::Buffer>>>);
 

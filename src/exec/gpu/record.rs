@@ -124,14 +124,13 @@ impl Prepared {
     /// ```
     ///
     /// It submits nothing, waits for nothing, and leaves no error scope open. Results are written in
-    /// whole words: if a result of 1- or 2-byte elements ends within a word, the rest of the word is set
-    /// to 0 or kept, depending on the kernel. A result that was prepared as a view keeps the bytes
+    /// whole words: if a result of 1- or 2-byte elements ends within a word, the rest of the word is unspecified. A result that was prepared as a view keeps the bytes
     /// between its elements.
     ///
-    /// Bind groups are kept for the last four sets of buffers and offsets; if dropped sets recur, for up to 64 sets. They keep the buffers alive until [`Prepared::clear_bindings`].
-    /// Recording with a kept set creates no wgpu objects except the passes. The first recording of
-    /// a set creates its bind groups, and scratch for its textures, unless [`Prepared::reserve`]
-    /// did.
+    /// Bind groups are kept for the last four sets of buffers and offsets; if dropped sets recur, for
+    /// up to 64 sets. They keep the buffers alive until [`Prepared::clear_bindings`]. Recording with a
+    /// kept set creates no wgpu objects except the passes. The first recording of a set creates its
+    /// bind groups, and scratch for its textures, unless [`Prepared::reserve`] did.
     ///
     /// Inputs and results may be separate ranges of one buffer.
     pub fn record<'a, 't>(&'a self, encoder: &'a mut wgpu::CommandEncoder) -> Record<'a, 't> {
