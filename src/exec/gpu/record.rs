@@ -124,8 +124,8 @@ impl Prepared {
     /// ```
     ///
     /// It submits nothing, waits for nothing, and leaves no error scope open. Results are written in
-    /// whole words: if a result of 1- or 2-byte elements ends within a word, the rest of the word is unspecified. A result that was prepared as a view keeps the bytes
-    /// between its elements.
+    /// whole words: if a result of 1- or 2-byte elements ends within a word, the rest of the word is
+    /// unspecified. A result that was prepared as a view keeps the bytes between its elements.
     ///
     /// Bind groups are kept for the last four sets of buffers and offsets; if dropped sets recur, for
     /// up to 64 sets. They keep the buffers alive until [`Prepared::clear_bindings`]. Recording with a
