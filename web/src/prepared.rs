@@ -20,7 +20,7 @@ enum On {
     #[cfg(feature = "cpu")]
     Cpu(cpu::Prepared),
     Gpu {
-        inner: wgmax::Prepared,
+        inner: Box<wgmax::Prepared>,
         device: wgpu::Device,
         queue: wgpu::Queue,
     },
@@ -46,7 +46,7 @@ impl Prepared {
             let (own, queue) = device.wgpu().ok_or_else(|| js(Error::CannotRecord))?;
             let (own, queue, results) = (own.clone(), queue.clone(), results.views());
             let inner = device.prepare_into_async(operator, inputs, &results).await.map_err(js)?;
-            Ok(Prepared(On::Gpu { inner, device: own, queue }).into())
+            Ok(Prepared(On::Gpu { inner: Box::new(inner), device: own, queue }).into())
         })
     }
 
