@@ -63,9 +63,9 @@ enum Command {
     /// The minimum of each segment of the rows of a tensor, and its row
     #[command(after_help = "Example:\n  wgmax segment-min features.npy ids.npy -o smallest.npy")]
     SegmentMin(operation::Arguments<segment_max::Operation>),
-    /// The maximum of each element of a tensor and the updates whose indices name it
+    /// Each element's maximum with the updates whose indices name it
     ScatterMax(operation::Arguments<scatter_max::Operation>),
-    /// The minimum of each element of a tensor and the updates whose indices name it
+    /// Each element's minimum with the updates whose indices name it
     #[command(after_help = "Example:\n  wgmax scatter-min x.npy places.npy updates.npy -o y.npy")]
     ScatterMin(operation::Arguments<scatter_max::Operation>),
     /// Compare two tensors from files, or the results of an operator on two devices, bit for bit

@@ -37,7 +37,7 @@ pub enum Operator {
     MaxPool(MaxPool),
     /// The maximum or minimum of rows that belong together.
     SegmentMax(SegmentMax),
-    /// The maximum or minimum of each element of a tensor and the updates whose indices name it.
+    /// Each element's maximum or minimum with the updates whose indices name it.
     ScatterMax(ScatterMax),
     /// The gradient of a ReduceMax.
     ReduceMaxBackward(ReduceMaxBackward),

@@ -80,7 +80,11 @@ async function onnxruntime() {
                 await y.getData();
                 y.dispose();
             };
-            return { run, download, free: () => [made.release(), buffer?.destroy()] };
+            const free = async () => {
+                buffer?.destroy();
+                await made.release();
+            };
+            return { run, download, free };
         },
         async maximum(list) {
             const made = await session('ReduceMax', [int('keepdims', 0)], 1, 'cpu');

@@ -118,7 +118,11 @@ async function measure() {
             for (const what of WAYS) {
                 times[what].push((prepared && (await median(prepared[what]).catch(failed))) ?? 'fails');
             }
-            await Promise.resolve(prepared).then((made) => made?.free()).catch(failed);
+            try {
+                await prepared?.free();
+            } catch (error) {
+                failed(error);
+            }
         }
         report.times.push({ item: `${item.name.replace(/[\d x]+$/, '')} ${shape.join(' x ')}`, ...times });
         show();

@@ -101,10 +101,10 @@ enum Choice {
     /// The minimum of each segment of the rows of a tensor from a file
     #[command(after_help = "Example:\n  wgmax compare segment-min x.npy ids.npy")]
     SegmentMin(SegmentMax),
-    /// The maximum of each element of a tensor and the updates whose indices name it
+    /// Each element's maximum with the updates whose indices name it
     #[command(after_help = "Example:\n  wgmax compare scatter-max x.npy places.npy updates.npy")]
     ScatterMax(ScatterMax),
-    /// The minimum of each element of a tensor and the updates whose indices name it
+    /// Each element's minimum with the updates whose indices name it
     #[command(after_help = "Example:\n  wgmax compare scatter-min x.npy places.npy updates.npy")]
     ScatterMin(ScatterMax),
 }
