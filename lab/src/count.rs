@@ -1,5 +1,7 @@
 //! The bytes that the warps of launches load and store.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 
 use crate::cache::{Cache, SECTOR};
@@ -43,6 +45,8 @@ impl Counts {
 /// Counts while a machine runs.
 pub struct Counter {
     pub counts: Counts,
+    /// The operations of each function.
+    pub functions: BTreeMap<String, u64>,
     near: Cache,
     far: Cache,
     begins: Vec<u64>,
@@ -53,6 +57,7 @@ impl Counter {
     pub fn new() -> Self {
         Self {
             counts: Counts::default(),
+            functions: BTreeMap::new(),
             near: Cache::new(NEAR),
             far: Cache::new(FAR),
             begins: Vec::new(),
@@ -105,7 +110,8 @@ impl Watch for Counter {
         self.counts.invocations += invocations;
     }
 
-    fn operations(&mut self, results: u64) {
+    fn operations(&mut self, function: &str, results: u64) {
+        *self.functions.entry(function.to_string()).or_default() += results;
         self.counts.operations += results;
     }
 

@@ -26,7 +26,7 @@ pub const FILES: [&str; 9] = [
     "shaders/gradient/sum.wgsl",
     "shaders/pool/numbering.wgsl",
     "shaders/pool/windows.wgsl",
-    "shaders/software/sliding_window.wgsl",
+    "shaders/pool/sliding_window.wgsl",
 ];
 
 /// Fails if a function of a program for an element type has another result than it should.

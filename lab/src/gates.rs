@@ -49,12 +49,13 @@ const GATES: &[Gate] = &[
         |row| row.efficiency,
         AtLeast(0.9),
     ),
-    gate("pools use half of what they request", is_pool, |row| row.efficiency, AtLeast(0.5)),
+    gate("pools use a third of what they request", is_pool, |row| row.efficiency, AtLeast(0.35)),
+    gate("reductions request each byte once", is_plain_reduction, |row| row.requested, AtMost(1.1)),
     gate(
-        "reductions and windows that do not overlap request each byte once",
-        |item| is_plain_reduction(item) || is_apart(item),
+        "windows that do not overlap request each byte at most twice",
+        is_apart,
         |row| row.requested,
-        AtMost(1.1),
+        AtMost(2.0),
     ),
     gate(
         "reductions with positions request one block of an invocation again",
@@ -69,12 +70,17 @@ const GATES: &[Gate] = &[
         AtMost(2.0),
     ),
     gate(
-        "neighbouring 3 × 3 windows share what they request",
-        |item| is_small(item) && !is_apart(item),
+        "neighbouring windows request each byte a few times, from a near cache",
+        is_pool,
         |row| row.requested,
-        AtMost(1.6),
+        AtMost(5.5),
     ),
-    gate("long windows request each byte a few times", is_pool, |row| row.requested, AtMost(3.0)),
+    gate(
+        "windows that double request each byte once",
+        |item| ["P06", "P07"].iter().any(|long| item.starts_with(long)),
+        |row| row.requested,
+        AtMost(1.1),
+    ),
     gate(
         "neighbouring updates in any order share what they request",
         |item| item.starts_with('U'),
@@ -103,7 +109,7 @@ const GATES: &[Gate] = &[
     ),
     gate("pools of small windows take one launch", is_small, |row| row.launches, AtMost(1.0)),
     gate(
-        "windows that double take one launch, and move each byte once",
+        "windows of 5 to 13 take one launch, and move each byte once",
         |item| ["P05", "P06", "P07"].iter().any(|long| item.starts_with(long)),
         |row| row.traffic * row.launches,
         AtMost(1.05),
@@ -115,16 +121,22 @@ const GATES: &[Gate] = &[
         AtMost(8.5),
     ),
     gate(
-        "small windows of 32 bits compute few numbers for each byte",
-        |item| is_small(item) && !item.starts_with("P16") && !has_short_elements(item),
+        "small windows compute few numbers for each byte",
+        |item| is_sliding(item) && !has_short_elements(item),
         |row| row.operations,
-        AtMost(21.0),
+        AtMost(13.0),
     ),
     gate(
         "small windows of 8 and 16 bits compute few numbers for each byte",
-        |item| item.starts_with("P01") && has_short_elements(item),
+        |item| is_sliding(item) && has_short_elements(item),
         |row| row.operations,
-        AtMost(40.0),
+        AtMost(14.0),
+    ),
+    gate(
+        "windows whose lines are not whole words compute more",
+        |item| item.starts_with("P16"),
+        |row| row.operations,
+        AtMost(75.0),
     ),
     gate("gradients move each byte once", is_gradient, |row| row.traffic, AtMost(1.05)),
     gate("gradients take one launch", is_gradient, |row| row.launches, AtMost(1.0)),
@@ -173,6 +185,12 @@ fn is_apart(item: &str) -> bool {
 fn is_small(item: &str) -> bool {
     let small = ["P01", "P02", "P03", "P09", "P10", "P12", "P16"];
     is_pool(item) && small.iter().any(|small| item.starts_with(small))
+}
+
+/// Windows whose taps are in the text of the shader.
+fn is_sliding(item: &str) -> bool {
+    let sliding = ["P01", "P02", "P03", "P05", "P09", "P10", "P11", "P12", "P13"];
+    is_pool(item) && sliding.iter().any(|sliding| item.starts_with(sliding))
 }
 
 fn count(plan: TuningChoice, elements: usize, row_bytes: usize) -> BTreeMap<String, Row> {

@@ -1,5 +1,6 @@
 //! The counts as a table and as JSON.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::{Value, json};
@@ -21,6 +22,8 @@ pub struct Counted {
     /// The label of each launch, and its counts.
     pub launches: Vec<(String, Counts)>,
     pub sum: Counts,
+    /// The operations of each function of the shaders.
+    pub functions: BTreeMap<String, u64>,
     /// The fewest bytes: the inputs once, and the results once.
     pub fewest: u64,
 }
@@ -42,7 +45,7 @@ impl Counts {
 
     /// Operations of an invocation for each of the fewest bytes.
     pub fn operations_of(&self, fewest: u64) -> f64 {
-        (LANES as u64 * self.operations) as f64 / fewest as f64
+        of_lanes(self.operations, fewest)
     }
 
     /// The fraction of loops' iterations in which invocations wait for others.
@@ -63,6 +66,11 @@ impl Counts {
             "invocations": self.invocations,
         })
     }
+}
+
+/// Operations of an invocation for each byte, from those of warps.
+fn of_lanes(operations: u64, bytes: u64) -> f64 {
+    (LANES as u64 * operations) as f64 / bytes as f64
 }
 
 impl Row {
@@ -89,7 +97,7 @@ impl Row {
         });
         match &self.result {
             Err(reason) => row["error"] = json!(reason),
-            Ok(Counted { launches, sum, fewest }) => {
+            Ok(Counted { launches, sum, fewest, .. }) => {
                 row["fewest_bytes"] = json!(fewest);
                 row["sum"] = sum.json(*fewest);
                 let launches = launches.iter().map(|(label, counts)| {
@@ -113,6 +121,21 @@ impl Counted {
 }
 
 impl Report {
+    /// The operations of each function of the shaders, for each of the fewest bytes: the most first, down to
+    /// 0.05.
+    pub fn functions(&self) -> String {
+        let mut text = String::new();
+        for row in &self.rows {
+            let Ok(Counted { functions, fewest, .. }) = &row.result else { continue };
+            let each = functions.iter().map(|(name, &count)| (of_lanes(count, *fewest), name));
+            let mut each: Vec<_> = each.filter(|(operations, _)| *operations >= 0.05).collect();
+            each.sort_by(|a, b| b.0.total_cmp(&a.0));
+            let each = each.iter().map(|(operations, name)| format!("{operations:.2} {name}"));
+            text += &format!("{}: {}\n", row.item.name, each.collect::<Vec<_>>().join(", "));
+        }
+        text
+    }
+
     pub fn json(&self) -> Value {
         json!({
             "wgmax": env!("CARGO_PKG_VERSION"),

@@ -33,6 +33,9 @@ pub struct Arguments {
     #[arg(long, value_name = "BYTES", default_value_t = 1,
         value_parser = clap::value_parser!(u16).range(1..))]
     row_bytes: u16,
+    /// Print the operations of each function of the shaders, too
+    #[arg(long)]
+    functions: bool,
     /// Write all counts as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -42,6 +45,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let items = item::matching(&arguments.filter)?;
     let report = count(&items, arguments.tuning, arguments.elements, arguments.row_bytes.into())?;
     println!("{report}");
+    if arguments.functions {
+        print!("{}", report.functions());
+    }
     if let Some(path) = &arguments.json {
         std::fs::write(path, format!("{:#}\n", report.json()))?;
     }
@@ -102,7 +108,7 @@ fn count_item(item: &Item, choice: TuningChoice, row_bytes: usize) -> anyhow::Re
     // The last stores are still in the cache.
     sum.memory += counter.rest();
     let bytes = plan.inputs().iter().chain(plan.outputs()).map(|desc| desc.byte_len() as u64);
-    Ok(Counted { launches, sum, fewest: bytes.sum() })
+    Ok(Counted { launches, sum, functions: counter.functions, fewest: bytes.sum() })
 }
 
 /// The memory of the inputs, and the layout of their elements: the data's rows as requested, the

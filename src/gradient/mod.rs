@@ -18,7 +18,7 @@ mod segment_max;
 mod sum;
 mod tile;
 
-pub(crate) use pool::{HARDWARE, Tuning, Windows, run_sums};
+pub(crate) use pool::{HARDWARE, SpecialLaunch, Tuning, Windows, run_sums};
 
 pub use max_pool::MaxPoolBackward;
 pub use max_unpool::MaxUnpool;

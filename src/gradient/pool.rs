@@ -8,7 +8,7 @@ use super::sum::{Gradient, with_gradient};
 use crate::base::error::{Error, Result};
 use crate::base::threads;
 use crate::plan::{Builder, Call, Kernel, LaunchDesc, Plan, Region, Shader, Target, divisor};
-use crate::pool::{Axis, Group, SpecialLaunch, Window, params, push_special};
+use crate::pool::{Axis, Group, Window, params};
 use crate::tensor::key::Ranking;
 use crate::tensor::{Outputs, TensorDesc};
 use crate::vector::PARALLEL_FROM;
@@ -171,6 +171,14 @@ pub(crate) struct Tuning {
     pub special: Option<fn(&Builder<'_>, &Windows) -> Option<SpecialLaunch>>,
 }
 
+/// The launch that replaces that of a general kernel, with its sources and results.
+pub(crate) struct SpecialLaunch {
+    pub shader: Shader,
+    /// The words of its parameters.
+    pub params: Vec<u32>,
+    pub invocations: u64,
+}
+
 /// For GPUs: every element looks for its windows.
 pub(crate) const HARDWARE: Tuning = Tuning { special: None };
 
@@ -308,7 +316,11 @@ fn push(
     let (purpose, sources) = ("sums of the gradients of windows", vec![gradient, indices]);
     let results = vec![result];
     if let Some(special) = tuning.special.and_then(|launch| launch(builder, &params)) {
-        return push_special(builder, purpose, special, sources, results);
+        let SpecialLaunch { shader, params, invocations } = special;
+        let groups = invocations.div_ceil(builder.workgroup());
+        let params = &params[..];
+        return builder
+            .push_words(LaunchDesc { purpose, shader, params, sources, results }, groups);
     }
     let shader = builder.shader(&POOL).with("shared_out", all.shares_out());
     let launch = LaunchDesc { purpose, shader, params: &params, sources, results };

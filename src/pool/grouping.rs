@@ -6,6 +6,7 @@ use super::axes::Axis;
 use super::groups::Group;
 use super::launch::Planner;
 use super::params::Params;
+use super::sliding::Sliding;
 use super::tile::Tile;
 
 impl Planner<'_> {
@@ -78,29 +79,32 @@ impl Planner<'_> {
     /// Whether one launch may take these axes together.
     fn together(&self, axes: &[Axis], first: usize, last: usize) -> bool {
         let group = self.group(axes, first, last);
-        if first == last || self.is_special(&group) {
+        if first == last || self.slides(&group) {
             return true;
         }
         let max_taps = self.taps_at_once(&group, self.tuning.max_fused_taps);
         let inner = axes[last + 1..].iter().map(|a| a.size).product();
-        !self.is_special(&self.group(axes, last, last))
+        // Without tiles a window that slides along the last axis alone is faster than a loop over all taps.
+        let alone = self.tuning.max_tile_taps == 0 && self.slides(&self.group(axes, last, last));
+        !alone
             && (group.taps().is_some_and(|taps| taps <= max_taps)
                 || self.together_on_cpu(&axes[first..=last], inner))
     }
 
-    /// Taps of a window that one launch of a group takes: any number for a special kernel and for
-    /// tiles, or else `untiled`, one by one.
+    /// Taps of a window that one launch of a group takes: any number if it slides or has tiles, or
+    /// else `untiled`, one by one.
     fn taps_at_once(&self, group: &Group, untiled: u64) -> u64 {
-        if self.is_special(group) || self.tile(group).is_some() {
+        if self.slides(group) || self.tile(group).is_some() {
             return u64::MAX;
         }
         untiled.min(self.builder.max_iterations())
     }
 
-    /// Whether a special kernel computes the maxima of a group.
-    fn is_special(&self, group: &Group) -> bool {
-        let special = self.tuning.special.filter(|_| !self.indices);
-        special.is_some_and(|of| of(&self.builder, group, &Params::zeroed(), None).is_some())
+    /// Whether the windows of a group slide.
+    fn slides(&self, group: &Group) -> bool {
+        let sliding = self.tuning.sliding.filter(|_| !self.indices);
+        let launch = |s: Sliding| s.launch(&self.builder, group, &Params::zeroed(), None);
+        sliding.and_then(launch).is_some()
     }
 
     /// Whether the CPU kernel computes the windows of two axes together.

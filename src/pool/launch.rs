@@ -4,7 +4,8 @@ use bytemuck::Zeroable;
 
 use super::groups::Group;
 use super::params::{BlockParams, Gather, GatherParams, Numbering, Params, TileParams, Windows};
-use super::tuning::{SpecialLaunch, Tuning};
+use super::sliding;
+use super::tuning::Tuning;
 use super::{BLOCKS, GATHER, TILE};
 use crate::base::error::Result;
 use crate::plan::{Builder, LaunchDesc, Range, divisor};
@@ -44,14 +45,16 @@ impl Planner<'_> {
         let builder = &self.builder;
         let (indices, from_positions) = (numbering.is_some(), sources.len() > 1);
         let alone = !from_positions && !to_positions;
-        let special = self.tuning.special.filter(|_| alone);
-        let special = special.and_then(|of| of(builder, group, &pool, numbering.as_ref()));
+        let slides = self.tuning.sliding.filter(|_| alone);
+        let slides =
+            slides.and_then(|sliding| sliding.launch(builder, group, &pool, numbering.as_ref()));
         let whole = u64::from(result_base).is_multiple_of(builder.per_word());
         let tile = self.tile(group).filter(|tile| alone && (whole || tile.one_by_one));
         let numbering = numbering.unwrap_or(Numbering::zeroed());
         let block = builder.block();
-        if let Some(special) = special {
-            push_special(&mut self.builder, purpose, special, sources, results)
+        if let Some(sliding::Launch { shader, params, invocations }) = slides {
+            let launch = LaunchDesc { purpose, shader, params: &params, sources, results };
+            self.builder.push(launch, invocations)
         } else if let Some(tile) = tile {
             let pool = self.params(&tile.group, base, result_base)?;
             let (tiles, groups) = tile.params(builder);
@@ -102,18 +105,4 @@ impl Planner<'_> {
         let (ranking, padding) = (self.builder.ranking, [0; 3]);
         Ok(Params { ranking, empty_low, empty_high, result_base, padding, windows })
     }
-}
-
-/// Adds a launch that a special kernel has.
-pub(crate) fn push_special(
-    builder: &mut Builder<'_>,
-    purpose: &'static str,
-    special: SpecialLaunch,
-    sources: Vec<Range>,
-    results: Vec<Range>,
-) -> Result<()> {
-    let SpecialLaunch { shader, params, invocations } = special;
-    let groups = invocations.div_ceil(builder.workgroup());
-    builder
-        .push_words(LaunchDesc { purpose, shader, params: &params[..], sources, results }, groups)
 }

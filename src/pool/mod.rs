@@ -10,19 +10,20 @@ mod launch;
 pub(crate) mod params;
 mod planner;
 mod pyramid;
+mod sliding;
 mod tile;
 mod tuning;
 mod windows;
 
 pub(crate) use axes::Axis;
-pub(crate) use cpu::{find_positions, run};
+pub(crate) use cpu::find_positions;
 pub(crate) use groups::Group;
-pub(crate) use launch::push_special;
-pub(crate) use params::{Numbering, Params, Tiles, Windows};
+pub(crate) use params::{Tiles, Windows};
 pub(crate) use planner::plan;
 pub(crate) use pyramid::{Level, may_follow, plan as plan_pyramid};
+pub(crate) use sliding::Sliding;
 pub(crate) use tile::covered;
-pub(crate) use tuning::{CPU, HARDWARE, SpecialLaunch, Tuning};
+pub(crate) use tuning::{CPU, HARDWARE, Tuning};
 pub(crate) use windows::{Resolved, Window};
 
 #[expect(unused_imports, reason = "named in documentation")]
@@ -35,7 +36,8 @@ use crate::tensor::{
 };
 
 /// The kernels of this module. On the CPU all of them are the same loops.
-pub(crate) static KERNELS: [&Kernel; 4] = [&GATHER, &TILE, &BLOCKS, &PYRAMID];
+pub(crate) static KERNELS: [&Kernel; 5] =
+    [&GATHER, &TILE, &BLOCKS, &PYRAMID, &sliding::SLIDING_WINDOW];
 
 /// Maxima of windows at any place. `contiguous`: the results of an output vector are in one line, and
 /// so are their elements, tap by tap. `indices`: also their positions. `from_positions`: the candidates

@@ -1,8 +1,6 @@
 //! How pools are cut into launches: what is fast, not what is allowed.
 
-use super::groups::Group;
-use super::params::{Numbering, Params};
-use crate::plan::{Builder, Shader};
+use super::sliding::Sliding;
 
 /// The numbers by which pools are planned.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +32,8 @@ pub(crate) struct Tuning {
     pub pyramid_launch_bytes: u64,
     /// How the CPU kernel computes windows of two axes together, if it runs.
     pub cpu: Option<CpuWindows>,
-    /// A kernel that replaces the general ones for some windows.
-    pub special: Option<Special>,
+    /// Which windows have their taps in the text of the shader, rather than in a loop.
+    pub sliding: Option<Sliding>,
 }
 
 /// Windows of two axes that the CPU kernel computes together: the rows of a window stay in the
@@ -63,7 +61,21 @@ pub(crate) const HARDWARE: Tuning = Tuning {
     max_pyramid_levels: 6,
     pyramid_launch_bytes: 2 << 20,
     cpu: None,
-    special: None,
+    // One step each, as neighbours of a warp have neighbouring blocks.
+    sliding: Some(Sliding {
+        max_taps: 32,
+        max_stride: 4,
+        max_rows: 9,
+        max_rereads: 9,
+        max_held: 6,
+        max_reads: 18,
+        max_first_reads: 9,
+        max_height: 4,
+        beside: &[],
+        max_held_beside: 0,
+        steps: 1,
+        invocations: u64::MAX,
+    }),
 };
 
 /// The CPU backend computes long windows in a few steps by itself.
@@ -74,18 +86,6 @@ pub(crate) const CPU: Tuning = Tuning {
     max_gradient_taps: 1 << 10,
     max_pyramid_levels: 0,
     cpu: Some(CpuWindows { max_bytes: 32 << 10, few_rows: 3 }),
+    sliding: None,
     ..HARDWARE
 };
-
-/// A kernel that replaces the general ones for some windows: its launch for the maxima of a group,
-/// if it has one, with the parameters of the general kernels; with a numbering also for indices.
-pub(crate) type Special =
-    fn(&Builder<'_>, &Group, &Params, Option<&Numbering>) -> Option<SpecialLaunch>;
-
-/// The launch that replaces that of a general kernel, with its sources and results.
-pub(crate) struct SpecialLaunch {
-    pub shader: Shader,
-    /// The words of its parameters.
-    pub params: Vec<u32>,
-    pub invocations: u64,
-}

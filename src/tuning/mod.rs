@@ -95,6 +95,7 @@ impl Tuning {
     /// with any windows.
     #[doc(hidden)]
     pub fn without_tiles(mut self) -> Self {
+        self.pool.sliding = None;
         self.pool.max_tile_taps = 0;
         self.pool.max_gradient_taps = 0;
         self.pool.max_pyramid_levels = 0;

@@ -17,13 +17,13 @@ files! {
     "gradient":
         "claim" "elements" "places" "pool" "scatter" "sum" "tile";
     "pool":
-        "blocks" "box" "gather" "numbering" "pyramid" "tile" "tile_search" "windows";
+        "blocks" "box" "gather" "numbering" "pyramid" "sliding_window" "tile" "tile_search"
+        "windows";
     "reduce":
         "columns" "columns_index" "positions" "rows";
     "segment":
         "blocks" "check_ids" "chunks" "elements" "expand_offsets" "finish" "groups"
         "id_words" "ids" "locate" "scatter" "tiles";
     "software":
-        "column_tiles" "gradient_rows" "segment_column_tiles" "segment_unrolled" "short_rows"
-        "sliding_window";
+        "column_tiles" "gradient_rows" "segment_column_tiles" "segment_unrolled" "short_rows";
 }

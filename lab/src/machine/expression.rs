@@ -193,7 +193,8 @@ impl<W: Watch> Machine<'_, W> {
                 | Expression::Math { .. }
         );
         if computes {
-            self.watch.operations((out.len() / self.warps * running.len()) as u64);
+            let name = self.function(self.frame()?.which).name.as_deref().unwrap_or("main");
+            self.watch.operations(name, (out.len() / self.warps * running.len()) as u64);
         }
         self.set(handle, Slot::Value(Words::new(out)))?;
         if W::STRICT {

@@ -55,8 +55,8 @@ pub trait Watch {
     fn launch(&mut self, _invocations: u64) {}
     /// A warp loads or stores.
     fn access(&mut self, _access: &Access) {}
-    /// Warps compute so many results of one operation.
-    fn operations(&mut self, _results: u64) {}
+    /// Warps compute so many results of one operation of a function.
+    fn operations(&mut self, _function: &str, _results: u64) {}
     /// A warp runs a loop's body once more, with this many of the invocations that began the loop.
     /// An error ends the run.
     fn iteration(&mut self, _running: u32, _began: u32) -> Result<()> {

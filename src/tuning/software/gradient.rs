@@ -3,9 +3,8 @@
 
 use bytemuck::{bytes_of, pod_collect_to_vec};
 
-use crate::gradient::{Tuning, Windows, run_sums};
+use crate::gradient::{SpecialLaunch, Tuning, Windows, run_sums};
 use crate::plan::{Builder, Call, Kernel, Shader, divisor};
-use crate::pool::SpecialLaunch;
 use crate::wgsl::params;
 
 /// The kernels for gradients.

@@ -10,7 +10,6 @@ mod gradient;
 mod pool;
 mod reduce;
 mod segment;
-mod sliding_window;
 
 use crate::plan::Kernel;
 use crate::tuning::Tuning;
@@ -36,9 +35,5 @@ impl Tuning {
 
 /// The kernels of this module.
 pub(crate) fn kernels() -> impl Iterator<Item = &'static Kernel> {
-    reduce::KERNELS
-        .into_iter()
-        .chain(pool::KERNELS)
-        .chain(segment::KERNELS)
-        .chain(gradient::KERNELS)
+    reduce::KERNELS.into_iter().chain(segment::KERNELS).chain(gradient::KERNELS)
 }

@@ -1,19 +1,20 @@
-//! `shaders/software/sliding_window.wgsl`: pools without a loop over the taps of a window. The
-//! texts are specialised for a window.
+//! `shaders/pool/sliding_window.wgsl`: pools without a loop over the taps of a window. The texts are
+//! specialised for a window.
 
-mod text;
+use std::collections::BTreeSet;
 
 use bytemuck::{Pod, Zeroable, bytes_of, from_bytes};
 
 use crate::plan::{Attributes, Kernel, Shader, Specialization};
-use crate::pool::{self, Numbering, Params};
+use crate::pool::cpu;
+use crate::pool::params::{Numbering, Params};
 use crate::wgsl::params;
 
 /// Maxima of windows. `unaligned_source` and `unaligned_result`: lines begin and end with words,
 /// but not with blocks. `indices`: their positions, too, if an element is a word. `wide`: indices
 /// have two words.
-pub(super) static SLIDING_WINDOW: Kernel =
-    Kernel::new::<SlidingParams>("pool_sliding_window", "software/sliding_window", pool::run)
+pub(crate) static SLIDING_WINDOW: Kernel =
+    Kernel::new::<SlidingParams>("pool_sliding_window", "pool/sliding_window", cpu::run)
         .flags(&["unaligned_source", "unaligned_result", "indices", "wide"])
         .only(|element, flags| match flags & 4 {
             0 => flags < 4,
@@ -26,20 +27,21 @@ pub(super) static SLIDING_WINDOW: Kernel =
 
 params! {
     /// How lines are divided into strips.
-    pub(super) struct Strips {
-        /// Strips of all lines, and of one.
+    pub(in crate::pool) struct Strips {
+        /// Strips of all bands.
         pub count: u32,
-        pub per_line: u32,
         /// Steps of a strip; the last one of a line may have fewer.
         pub steps: u32,
         /// Strips of an invocation, which are contiguous.
         pub per_invocation: u32,
-        /// Divisors: `per_line`, and the inner axis in BREADTH blocks.
+        pub padding: u32,
+        /// Divisors: the strips of a band, the bands of a plane, and the inner axis in BREADTH blocks.
         pub by_per_line: [u32; 4],
+        pub by_bands: [u32; 4],
         pub by_inner: [u32; 4],
     }
 
-    pub(super) struct SlidingParams {
+    pub(in crate::pool) struct SlidingParams {
         pub pool: Params,
         /// Used with `indices` alone, which are distances from the first plane's first element:
         /// row-major, without a modulus.
@@ -69,16 +71,38 @@ pub(super) struct SlidingWindow {
     /// For a window that slides along whole blocks of an inner axis: how many neighbouring blocks
     /// an invocation slides along at once; 0 along elements.
     pub breadth: u8,
+    /// How many neighbouring lines of windows an invocation slides along at once.
+    pub height: u8,
+    /// Along the axis before the last one: the distances of windows, of taps, and of the first tap and
+    /// the last one.
+    pub row_stride: u8,
+    pub row_dilation: u8,
+    pub row_reach: u8,
 }
 
 impl SlidingWindow {
     /// Samples of the unbounded number of windows. Together they have every part of the text.
-    const SAMPLES: [Self; 4] = [
-        Self { rows: [2, 2], taps: 3, stride: 2, dilation: 1, reach: 2, shift: 1, breadth: 0 },
-        Self { rows: [1, 1], taps: 13, stride: 1, dilation: 1, reach: 11, shift: 0, breadth: 0 },
-        Self { rows: [1, 3], taps: 3, stride: 2, dilation: 1, reach: 2, shift: 0, breadth: 2 },
-        Self { rows: [1, 1], taps: 6, stride: 1, dilation: 2, reach: 9, shift: 0, breadth: 1 },
+    const SAMPLES: [Self; 5] = [
+        Self { rows: [2, 2], taps: 3, stride: 2, reach: 2, shift: 1, ..Self::LINE },
+        Self { taps: 13, reach: 11, ..Self::LINE },
+        Self { rows: [1, 3], taps: 3, stride: 2, reach: 2, breadth: 2, ..Self::LINE },
+        Self { taps: 6, dilation: 2, reach: 9, breadth: 1, ..Self::LINE },
+        Self { rows: [1, 3], taps: 3, reach: 2, height: 2, row_reach: 2, ..Self::LINE },
     ];
+    /// Windows of one element, of one line.
+    const LINE: Self = Self {
+        rows: [1, 1],
+        taps: 1,
+        stride: 1,
+        dilation: 1,
+        reach: 0,
+        shift: 0,
+        breadth: 0,
+        height: 1,
+        row_stride: 1,
+        row_dilation: 1,
+        row_reach: 0,
+    };
 
     /// The window as a shader has it.
     pub(super) fn attributes(&self) -> Attributes {
@@ -110,16 +134,37 @@ impl SlidingWindow {
     }
 
     /// Positions that the next step has too.
-    fn kept(&self, size: usize) -> usize {
+    pub(super) fn kept(&self, size: usize) -> usize {
         self.held(size).saturating_sub(self.stride.into())
+    }
+
+    /// How far a tap along the axis before the last one is from the first tap of the first line.
+    pub(super) fn row_distance(&self, line: usize, tap: usize) -> usize {
+        line * usize::from(self.row_stride)
+            + (tap * usize::from(self.row_dilation)).min(self.row_reach.into())
+    }
+
+    /// All these distances, each once.
+    pub(super) fn row_distances(&self) -> BTreeSet<usize> {
+        let taps = 0..self.rows[1].into();
+        let lines = 0..self.height.into();
+        lines.flat_map(|i| taps.clone().map(move |j| self.row_distance(i, j))).collect()
+    }
+
+    /// Blocks that a step reads at a position.
+    fn blocks(&self) -> usize {
+        usize::from(self.rows[0]) * self.row_distances().len() * self.beside()
     }
 
     /// Blocks that the text reads.
     pub(super) fn reads(&self, size: usize) -> usize {
-        let [first, before] = self.rows.map(usize::from);
         let stride = usize::from(self.stride);
-        let positions = self.held(size).min(stride) + self.kept(size).min(stride);
-        first * before * self.beside() * positions
+        self.blocks() * (self.held(size).min(stride) + self.kept(size).min(stride))
+    }
+
+    /// Blocks that the first step of a strip reads.
+    pub(super) fn first_reads(&self, size: usize) -> usize {
+        self.blocks() * self.held(size)
     }
 }
 

@@ -1,16 +1,16 @@
-// Windows with taps in the text, for adapters with slow loops that coalesce no accesses: an
-// invocation slides a window along strips of lines, each through memory of its own.
+// Windows with taps in the text: an invocation slides a window along strips of lines, each through
+// memory of its own.
 //
 // A position is a block (16 bytes) of a contiguous line, or a place in front of blocks of an inner
 // axis. A step is the windows that begin in one position: as many as elements, or one beside each
-// of BREADTH blocks. The blocks that the rows of a window (its taps along axes 0 and 1) have at a
-// position are combined to one block, a column. Columns that the next windows have too are held.
+// of BREADTH blocks; and the same of HEIGHT neighbouring lines, a band. The blocks that the rows of a
+// window (its taps along axes 0 and 1) have at a position are combined to one block, a column. Columns
+// that the next windows have too are held.
 //
 // It finds maxima or, with `indices`, their positions, too, for elements of 32 bits: among equal
 // elements the first in the order of memory. The CPU kernel is that of pool/.
 //
-// src/tuning/software/sliding_window.rs generates the declarations that are specialised for a
-// window.
+// src/pool/sliding/text.rs generates the declarations that are specialised for a window.
 import package::common::block::{BLOCK, PER_WORD};
 import package::common::divide::quotient;
 import package::common::element::{element_key, element_words};
@@ -19,8 +19,8 @@ import package::common::key::{key_above, key_equal, key_rank};
 import package::common::source::{source_block, source_word};
 import package::common::vector::{vector_above, vector_equal, vector_rank};
 import package::pool::gather::NONE;
-import package::pool::windows::{has_element, line_windows, tap_offset, window_start};
-import generated::{BREADTH, Held, PER_POSITION, SHIFT, STRIDE, WORKGROUP};
+import package::pool::windows::{has_element, tap_offset, window_start};
+import generated::{BREADTH, HEIGHT, Held, PER_POSITION, SHIFT, STRIDE, WORKGROUP};
 import generated::{add_position, begin_strip, move_on, params, rows_of, store_windows};
 
 @if(!unaligned_result) @group(0) @binding(2) var<storage, read_write> result: array<vec4<u32>>;
@@ -46,8 +46,13 @@ struct Row {
 }
 
 fn slide(invocation: u32) {
-    let part = quotient(invocation, params.strips.by_inner);
-    let inner = (invocation - part * params.strips.by_inner.x) * BREADTH;
+    // Along elements there is one strip beside another.
+    var part = invocation;
+    var inner = 0u;
+    if PER_POSITION == 1u {
+        part = quotient(invocation, params.strips.by_inner);
+        inner = (invocation - part * params.strips.by_inner.x) * BREADTH;
+    }
     let begin = part * params.strips.per_invocation;
     if begin >= params.strips.count {
         return;
@@ -58,11 +63,16 @@ fn slide(invocation: u32) {
     let line_results = params.windows.by_line.x;
     let result_lines = Lines(result_place(line_results), max(params.windows.inner / BLOCK, 1u));
     for (var i = begin; i < end; i++) {
-        let line = quotient(i, params.strips.by_per_line);
-        let place = line_windows(line);
-        let origin = source_place(params.windows.base + place.z * params.windows.outer_pitch) + inner;
-        let rows = rows_of(origin, window_start(0u, place.x), window_start(1u, place.y));
-        let first = (i - line * params.strips.per_line) * params.strips.steps;
+        let band = quotient(i, params.strips.by_per_line);
+        let plane = quotient(band, params.strips.by_bands);
+        let window1 = (band - plane * params.strips.by_bands.x) * HEIGHT;
+        let outer = quotient(plane, params.windows.by_axis0);
+        let window0 = plane - outer * params.windows.by_axis0.x;
+        let origin = source_place(params.windows.base + outer * params.windows.outer_pitch) + inner;
+        let rows = rows_of(origin, window_start(0u, window0), window_start(1u, window1));
+        let line = plane * params.windows.axes[1].outputs + window1;
+        let lines = min(HEIGHT, params.windows.axes[1].outputs - window1);
+        let first = (i - band * params.strips.by_per_line.x) * params.strips.steps;
         let last = min(first + params.strips.steps, steps);
         var at = (window_start(2u, first * PER_POSITION) - SHIFT) / i32(PER_POSITION);
         let line_result = result_place(params.result_base + line * line_results) + inner;
@@ -70,16 +80,17 @@ fn slide(invocation: u32) {
         begin_strip(&held, rows, source_lines, at);
         for (var step = first; step < last; step++) {
             add_position(&held, rows, source_lines, at);
-            store_windows(&held, result_lines, line_result, step);
+            store_windows(&held, result_lines, line_result, step, lines);
             move_on(&held);
             at += STRIDE;
         }
     }
 }
 
-fn row(origin: u32, first0: i32, first1: i32, tap0: u32, tap1: u32) -> Row {
+// A tap along axis 0, and a distance from the first tap along axis 1.
+fn row(origin: u32, first0: i32, first1: i32, tap0: u32, distance1: i32) -> Row {
     let at0 = first0 + tap_offset(0u, tap0);
-    let at1 = first1 + tap_offset(1u, tap1);
+    let at1 = first1 + distance1;
     let inside = has_element(0u, at0) && has_element(1u, at1);
     let at = u32(at0) * source_place(params.windows.axes[0].pitch)
         + u32(at1) * source_place(params.windows.axes[1].pitch);

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::SlidingWindow;
+use super::window::SlidingWindow;
 
 const COMPONENTS: [&str; 4] = ["x", "y", "z", "w"];
 
@@ -12,8 +12,8 @@ const IMPORTS: &str = "\
 import kernel::store_step;
 import package::common::block::{Acc, acc_add_keys, acc_pack};
 import package::common::key::key_max;
-import package::software::sliding_window::{Candidates, Lines, Row, better, better_each};
-import package::software::sliding_window::{candidate, candidates, row, row_keys, together};
+import package::pool::sliding_window::{Candidates, Lines, Row, better, better_each};
+import package::pool::sliding_window::{candidate, candidates, row, row_keys, together};
 ";
 
 /// The arguments of the functions that load columns.
@@ -23,31 +23,37 @@ impl SlidingWindow {
     /// The text, for elements of so many bytes. With `finds` it also finds positions, if an element
     /// is a word.
     pub(super) fn text(&self, size: usize, finds: bool) -> String {
-        let &Self { stride, shift, .. } = self;
+        let &Self { stride, shift, height, .. } = self;
         let (per_position, beside) = (self.per_position(size), self.beside());
         let (columns, held) = (self.columns(finds), self.held_columns(size));
-        let windows = match self.breadth {
-            0 => self.windows_of_elements(size, finds),
-            _ => self.windows_of_blocks(finds),
-        };
+        let windows = (0..height.into()).map(|i| {
+            let windows = match self.breadth {
+                0 => self.windows_of_elements(size, finds, i),
+                _ => self.windows_of_blocks(finds, i),
+            };
+            if i == 0 { windows } else { format!("    if count > {i}u {{\n{windows}    }}\n") }
+        });
+        let windows: String = windows.collect();
         format!(
             "{IMPORTS}\
 const PER_POSITION: u32 = {per_position}u;
 const STRIDE: i32 = {stride};
 const SHIFT: i32 = {shift};
 const BREADTH: u32 = {beside}u;
+const HEIGHT: u32 = {height}u;
 {columns}{held}\
-fn store_windows(held: ptr<function, Held>, lines: Lines, line: u32, step: u32) {{
+fn store_windows(held: ptr<function, Held>, lines: Lines, line: u32, step: u32, count: u32) {{
 {windows}}}
 "
         )
     }
 
-    /// The rows of a window, and how a column is computed from their blocks at a position.
+    /// The rows of windows, and how the columns of all lines are computed from their blocks at a position.
     fn columns(&self, finds: bool) -> String {
-        let [first, before] = self.rows;
-        let taps = (0..first).flat_map(|i| (0..before).map(move |j| (i, j)));
-        let rows = taps.map(|(i, j)| format!("row(origin, first0, first1, {i}u, {j}u)"));
+        let [first, before] = self.rows.map(usize::from);
+        let distances: Vec<_> = self.row_distances().into_iter().collect();
+        let rows = (0..first).flat_map(|i| distances.iter().map(move |d| (i, d)));
+        let rows = rows.map(|(i, d)| format!("row(origin, first0, first1, {i}u, {d})"));
         let rows: Vec<_> = rows.collect();
         let (count, rows) = (rows.len(), rows.join(", "));
         // Keys, or keys and positions; and the function that loads those of a row.
@@ -62,19 +68,29 @@ fn store_windows(held: ptr<function, Held>, lines: Lines, line: u32, step: u32) 
     for (var i = 1u; i < {count}u; i++) {{
         best = better_each(best, {load}(all[i], lines, at, beside));
     }}
-    return best;"
+    return Columns(best);"
             )
         } else {
-            let each = (0..count).map(|i| format!("{load}(rows[{i}], lines, at, beside)"));
-            format!("    return {};", join(finds, each.collect()))
+            let load = |i| format!("    let r{i} = {load}(rows[{i}], lines, at, beside);\n");
+            let number = |i: usize, line: usize, j: usize| {
+                let distance = self.row_distance(line, j);
+                i * distances.len() + distances.partition_point(|&d| d < distance)
+            };
+            let columns = (0..self.height.into()).map(|line| {
+                let taps = (0..first).flat_map(|i| (0..before).map(move |j| (i, j)));
+                let rows = taps.map(|(i, j)| format!("r{}", number(i, line, j)));
+                join(finds, rows.collect())
+            });
+            let columns = columns.collect::<Vec<_>>().join(", ");
+            format!("{}    return Columns({columns});", (0..count).map(load).collect::<String>())
         };
         format!(
             "alias Rows = array<Row, {count}>;
 fn rows_of(origin: u32, first0: i32, first1: i32) -> Rows {{
     return Rows({rows});
 }}
-alias Column = {column};
-fn column(rows: Rows, lines: Lines, at: i32, beside: u32) -> Column {{
+alias Columns = array<{column}, HEIGHT>;
+fn columns(rows: Rows, lines: Lines, at: i32, beside: u32) -> Columns {{
 {body}
 }}
 "
@@ -88,7 +104,7 @@ fn column(rows: Rows, lines: Lines, at: i32, beside: u32) -> Column {{
         let fill = |positions: Range<usize>| {
             let columns = (positions.start * beside..positions.end * beside).map(|place| {
                 let (k, a) = (place / beside, place % beside);
-                format!("    (*held)[{place}] = column(rows, lines, at + {k}, {a}u);\n")
+                format!("    (*held)[{place}] = columns(rows, lines, at + {k}, {a}u);\n")
             });
             columns.collect::<String>()
         };
@@ -108,7 +124,7 @@ fn column(rows: Rows, lines: Lines, at: i32, beside: u32) -> Column {{
             .map(|k| format!("    (*held)[{k}] = (*held)[{}];\n", k + stride * beside));
         let (columns, add, moves) = (held * beside, fill(kept..held), moves.collect::<String>());
         format!(
-            "alias Held = array<Column, {columns}>;
+            "alias Held = array<Columns, {columns}>;
 fn begin_strip({LOAD}) {{
 {begin}}}
 fn add_position({LOAD}) {{
@@ -119,14 +135,15 @@ fn move_on(held: ptr<function, Held>) {{
         )
     }
 
-    /// How the windows of a step are computed and stored along neighbouring elements, one value each.
-    fn windows_of_elements(&self, size: usize, finds: bool) -> String {
+    /// How the windows of a step in a line are computed and stored along neighbouring elements, one
+    /// value each.
+    fn windows_of_elements(&self, size: usize, finds: bool, line: usize) -> String {
         let per_position = self.per_position(size);
         let element = |i: usize| {
             let (block, i) = (i / per_position, i % per_position);
-            let word = |word: usize| format!("(*held)[{block}].{}", COMPONENTS[word]);
+            let word = |word: usize| format!("(*held)[{block}][{line}].{}", COMPONENTS[word]);
             match size {
-                4 if finds => format!("candidate((*held)[{block}], {i}u)"),
+                4 if finds => format!("candidate((*held)[{block}][{line}], {i}u)"),
                 8 => format!("vec2<u32>({}, {})", word(2 * i), word(2 * i + 1)),
                 // The top bits of a word; the bits below them are unspecified.
                 _ => match 32 - 8 * (size * (i % (4 / size)) + size) {
@@ -156,21 +173,26 @@ fn move_on(held: ptr<function, Held>) {{
                 format!("vec4<u32>({})", words.join(", "))
             }
         };
-        format!("{}    store_step(line, lines, step, {words});\n", made.text)
+        format!("{}    store_step({}, lines, step, {words});\n", made.text, line_of(line))
     }
 
     /// The same at one place, for blocks side by side.
-    fn windows_of_blocks(&self, finds: bool) -> String {
+    fn windows_of_blocks(&self, finds: bool, line: usize) -> String {
         let (beside, dilation) = (self.beside(), usize::from(self.dilation));
         let steps = (0..beside).map(|a| {
             let place = |tap: usize| (tap * dilation).min(self.reach.into());
             let taps = 0..usize::from(self.taps);
-            let columns = taps.map(|tap| format!("(*held)[{}]", place(tap) * beside + a));
+            let columns = taps.map(|tap| format!("(*held)[{}][{line}]", place(tap) * beside + a));
             let all = join(finds, columns.collect());
-            format!("    store_step(line + {a}u, lines, step, {all});\n")
+            format!("    store_step({} + {a}u, lines, step, {all});\n", line_of(line))
         });
         steps.collect()
     }
+}
+
+/// Where the results of one of the lines begin.
+fn line_of(line: usize) -> String {
+    if line == 0 { "line".into() } else { format!("line + {line}u * lines.length") }
 }
 
 /// The maximum of blocks.
