@@ -206,7 +206,7 @@ const VARIANTS: [(&str, [usize; 3]); 29] = [
     // Samples: the numbers of results.
     ("pool_pyramid", [3, 3, 3]),
     // It finds positions only of elements of one word.
-    ("pool_sliding_window", [16, 32, 16]),
+    ("pool_sliding_window", [20, 40, 20]),
     ("pool_tile", [7, 5, 5]),
     ("pool_tile_gradient", [1, 1, 1]),
     ("reduce_column_tiles", [1, 1, 1]),

@@ -21,8 +21,11 @@ const LOAD: &str = "held: ptr<function, Held>, rows: Rows, lines: Lines, at: i32
 
 impl SlidingWindow {
     /// The text, for elements of so many bytes. With `finds` it also finds positions, if an element
-    /// is a word.
+    /// is a word, line by line.
     pub(super) fn text(&self, size: usize, finds: bool) -> String {
+        if finds && self.height > 1 {
+            return Self { height: 1, ..*self }.text(size, finds);
+        }
         let &Self { stride, shift, height, .. } = self;
         let (per_position, beside) = (self.per_position(size), self.beside());
         let (columns, held) = (self.columns(finds), self.held_columns(size));
