@@ -5,6 +5,7 @@
 // each axis, inner]. An invocation computes a word of the result, or an element of 64 bits. The CPU
 // kernel is in src/gradient/pool.rs.
 import package::common::divide::quotient;
+@if(small) import package::common::divide::small_quotient;
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::source::source_word;
 @if(bits16) import package::common::store::store_bits;
@@ -38,7 +39,7 @@ fn span(i: u32, number: u32) -> Span {
 @if(!shared_out)
 fn span(i: u32, number: u32) -> Span {
     let axis = params.axes[i];
-    let at = quotient(number, params.by_pitch[i]);
+    let at = quotient_within(number, params.by_pitch[i]);
     let rest = number - at * axis.pitch;
     let distance = i32(at) - axis.start;
     if distance < 0 {
@@ -47,8 +48,20 @@ fn span(i: u32, number: u32) -> Span {
     let last = u32(distance);
     // Begins with the first window that reaches so far.
     let reached = max(last, axis.reach) - axis.reach;
-    let begin = quotient(reached + axis.stride - 1u, params.by_stride[i]);
-    return Span(begin, min(quotient(last, params.by_stride[i]) + 1u, axis.outputs), rest);
+    let begin = quotient_within(reached + axis.stride - 1u, params.by_stride[i]);
+    let end = min(quotient_within(last, params.by_stride[i]) + 1u, axis.outputs);
+    return Span(begin, end, rest);
+}
+
+// The quotient of numbers and places within a plane.
+@if(small)
+fn quotient_within(n: u32, by: vec4<u32>) -> u32 {
+    return small_quotient(n, by);
+}
+
+@if(!small)
+fn quotient_within(n: u32, by: vec4<u32>) -> u32 {
+    return quotient(n, by);
 }
 
 fn sum_of(element: u32) -> Sum {

@@ -27,8 +27,9 @@ fn add_rounded(a: Sum, b: Sum) -> Sum {
     // Subnormal numbers have the exponent of the smallest normal ones.
     var exponent = max(top >> 23u, 1u);
     let apart = min(exponent - max(low >> 23u, 1u), 31u);
-    let shifted = mantissa(low) >> apart;
-    let lost = (shifted << apart) != mantissa(low);
+    let other = mantissa(low);
+    let shifted = other >> apart;
+    let lost = (shifted << apart) != other;
     let aligned = shifted | select(0u, 1u, lost);
     var bits = mantissa(top);
     if ((large ^ small) & 0x80000000u) == 0u {

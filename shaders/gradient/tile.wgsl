@@ -5,7 +5,7 @@
 //
 // An invocation computes a word of the result, or an element of 64 bits. There is no inner axis.
 // The CPU kernel is in src/gradient/tile.rs.
-import package::common::divide::quotient;
+import package::common::divide::small_quotient;
 import package::common::invocation::{Invocation, group_number};
 import package::common::store::PER_STORE;
 import package::gradient::elements::gradient;
@@ -30,11 +30,12 @@ struct Span {
 }
 
 fn span(i: u32, distance: u32) -> Span {
-    let axis = params.windows.axes[i];
+    let reach = params.windows.axes[i].reach;
     // Begins with the first window that reaches so far.
-    let reached = max(distance, axis.reach) - axis.reach;
-    let begin = quotient(reached + axis.stride - 1u, params.by_stride[i]);
-    let end = min(quotient(distance, params.by_stride[i]) + 1u, params.tiles.windows[i]);
+    let reached = max(distance, reach) - reach;
+    let by = params.by_stride[i];
+    let begin = small_quotient(reached + by.x - 1u, by);
+    let end = min(small_quotient(distance, by) + 1u, params.tiles.windows[i]);
     return Span(begin, end);
 }
 
@@ -87,8 +88,8 @@ fn gradient_word(word: u32) -> u32 {
 
 // Computes a word of the tile's elements, which begin with a word.
 fn make(tile: Tile, begin: vec3<u32>, number: u32) {
-    let row = quotient(number, params.by_words);
-    let row0 = quotient(row, params.by_elements1);
+    let row = small_quotient(number, params.by_words);
+    let row0 = small_quotient(row, params.by_elements1);
     let element = begin + vec3<u32>(
         row0,
         row - row0 * params.elements.y,

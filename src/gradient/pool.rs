@@ -7,7 +7,9 @@ use bytemuck::{Zeroable, cast_slice, cast_slice_mut};
 use super::sum::{Gradient, with_gradient};
 use crate::base::error::{Error, Result};
 use crate::base::threads;
-use crate::plan::{Builder, Call, Kernel, LaunchDesc, Plan, Region, Shader, Target, divisor};
+use crate::plan::{
+    Builder, Call, Kernel, LaunchDesc, Plan, Region, SMALL, Shader, Target, divisor, small_divisor,
+};
 use crate::pool::{Axis, Group, Window, params};
 use crate::tensor::key::Ranking;
 use crate::tensor::{Outputs, TensorDesc};
@@ -15,10 +17,10 @@ use crate::vector::PARALLEL_FROM;
 use crate::wgsl::params;
 
 /// Sums of the gradients of windows, by the indices of their maxima. `shared_out`: windows split an
-/// axis evenly.
+/// axis evenly. `small`: numbers and places within a plane are below [`SMALL`].
 pub(super) static POOL: Kernel = Kernel::new::<Windows>("pool_gradient", "gradient/pool", run)
-    .flags(&["shared_out"])
-    .only(|element, _| element.is_float());
+    .flags(&["shared_out", "small"])
+    .only(|element, flags| element.is_float() && flags < 3);
 
 /// Axes of a launch from the first to the last one with windows.
 const AXES: usize = 3;
@@ -204,8 +206,7 @@ pub(super) fn plan(
     let group = planes.group()?;
     let (unit, unit_windows) = (group.unit_elements(), group.unit_results());
     // What kernels add before they divide.
-    let far = |axis: &Axis| axis.size + axis.start.unsigned_abs() + axis.reach + axis.stride;
-    let far = group.axes.iter().map(far).max().unwrap_or(0);
+    let far = far(&group);
     // An invocation has the elements of a word.
     let iterations = iterations(&group).saturating_mul(builder.per_word());
     for (what, needed, limit, allowed) in [
@@ -261,6 +262,12 @@ pub(super) fn plan(
     Ok(builder.finish())
 }
 
+/// The largest number along an axis that kernels divide.
+fn far(group: &Group) -> u64 {
+    let far = |axis: &Axis| axis.size + axis.start.unsigned_abs() + axis.reach + axis.stride;
+    group.axes.iter().map(far).max().unwrap_or(0)
+}
+
 /// A launch for some places along the outer axis, or some rows along the first axis of one.
 fn push(
     builder: &mut Builder<'_>,
@@ -296,6 +303,8 @@ fn push(
     if !turns {
         first_index = first_index.wrapping_add((place.wrapping_mul(all.unit_elements())) as u32);
     }
+    let small = tuning.special.is_none() && !all.shares_out() && unit.max(far(&part)) < SMALL;
+    let within = |by: u32| if small { small_divisor(by.into()) } else { divisor(by.into()) };
     let params = Windows {
         elements: elements as u32,
         result_base,
@@ -307,9 +316,9 @@ fn push(
         padding: 0,
         axes,
         turned,
-        by_stride: axes.map(|axis| divisor(axis.stride.max(1).into())),
+        by_stride: axes.map(|axis| within(axis.stride.max(1))),
         by_dilation: axes.map(|axis| divisor(axis.dilation.into())),
-        by_pitch: axes.map(|axis| divisor(axis.pitch.into())),
+        by_pitch: axes.map(|axis| within(axis.pitch)),
         by_unit: divisor(unit),
         by_period: divisor(if turns { period } else { 1 << 31 }),
     };
@@ -322,7 +331,7 @@ fn push(
         return builder
             .push_words(LaunchDesc { purpose, shader, params, sources, results }, groups);
     }
-    let shader = builder.shader(&POOL).with("shared_out", all.shares_out());
+    let shader = builder.shader(&POOL).with("shared_out", all.shares_out()).with("small", small);
     let launch = LaunchDesc { purpose, shader, params: &params, sources, results };
     let invocations = elements.div_ceil(builder.per_word()) + 1;
     builder.push(launch, invocations)

@@ -6,7 +6,9 @@ use super::pool::{self as sums, Planes, Rows, Sum, parts};
 use super::sum::{Gradient, with_gradient};
 use crate::base::error::Result;
 use crate::base::threads;
-use crate::plan::{Builder, Call, Kernel, LaunchDesc, Plan, Region, Shader, Target, divisor};
+use crate::plan::{
+    Builder, Call, Kernel, LaunchDesc, Plan, Region, SMALL, Shader, Target, small_divisor,
+};
 use crate::pool::{self, Group, Tiles, Windows, params};
 use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, Outputs, TensorDesc};
@@ -28,6 +30,10 @@ fn keys(element: ElementType) -> u64 {
 
 /// Maximum elements of a tile: with wide strides, few keys may belong to very many elements.
 const MAX_ELEMENTS: u64 = 4 * 2688;
+/// Wider strides are those of the only window along an axis. It is more than the distance of an element of
+/// a tile from the tile's first window, and both together are below [`SMALL`].
+const MAX_STRIDE: u64 = SMALL / 2;
+const _: () = assert!(MAX_ELEMENTS + KEY_BYTES / 4 < MAX_STRIDE);
 /// How many tiles may search a window. If there are more, two launches are cheaper.
 const MAX_SEARCHES: u64 = 4;
 /// The cost of a tap of a window, in bytes.
@@ -49,8 +55,8 @@ params! {
         /// which may be negative.
         step: [u32; 4],
         first: [u32; 4],
-        /// Divisors: the words of a row of elements, the rows of a tile along axis 1, and the
-        /// strides.
+        /// Small divisors: the words of a row of elements, the rows of a tile along axis 1, and the
+        /// strides, [`MAX_STRIDE`] at most.
         by_words: [u32; 4],
         by_elements1: [u32; 4],
         by_stride: [[u32; 4]; 3],
@@ -230,9 +236,9 @@ impl Tile {
             elements: sizes(|axis| axis.elements as u32, words),
             step: sizes(|axis| axis.step as u32, 0),
             first: sizes(|axis| axis.first as u32, 0),
-            by_words: divisor(words),
-            by_elements1: divisor(axes[1].elements),
-            by_stride: group.axes.map(|axis| divisor(axis.stride)),
+            by_words: small_divisor(words),
+            by_elements1: small_divisor(axes[1].elements),
+            by_stride: group.axes.map(|axis| small_divisor(axis.stride.min(MAX_STRIDE))),
         };
         let launch = LaunchDesc {
             purpose: "sums of the gradients of windows, whose maxima are found",

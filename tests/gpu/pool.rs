@@ -352,13 +352,11 @@ fn hostile_attributes_are_errors_or_plans() {
 /// lines, not rows of channels.
 #[test]
 fn windows_of_pictures_have_whole_lines() {
-    let (u8, f16) = (ElementType::U8, ElementType::F16);
-    let (tile, sliding) = ("pool_tile", "pool_sliding_window");
-    for (t, channels, expected) in [(u8, 3, sliding), (f16, 3, sliding), (u8, 30, tile)] {
+    for (t, channels) in [(ElementType::U8, 3), (ElementType::F16, 3), (ElementType::U8, 30)] {
         let input = TensorDesc::new(t, [2, 56, 224, channels]).unwrap();
         let op = MaxPool::new([3, 3]).pads([1, 1], [1, 1]).layout(Layout::Nxc);
         let plan = op.plan(&input, &Limits::cpu(), &Tuning::hardware()).unwrap();
-        assert_eq!(variants(&plan), [expected], "{t} {channels}");
+        assert_eq!(variants(&plan), ["pool_sliding_window"], "{t} {channels}");
     }
 }
 
