@@ -332,7 +332,21 @@ fn others() -> Result<Vec<Case>> {
     add(SegmentMax::sorted().into(), &[drawn(F32, &[20, 64])?, ids.clone()], small);
     // Invocations of several words of results, of which the last one has five results.
     let one = PlanOverrides { target_parallelism: Some(1), ..own() };
-    add(reduce(1).into(), &[drawn(U8, &[13, 2048])?], one);
+    add(reduce(1).into(), &[drawn(U8, &[13, 2048])?], one.clone());
+    // Windows that slide along several lines: over elements of whole blocks and words, over blocks, with
+    // lines left over, and with planes before planes.
+    let rows = |strides: [usize; 2]| MaxPool::new([3, 3]).strides(strides).pads([1, 1], [1, 1]);
+    for t in [F32, U8, F16, I64] {
+        for shape in [[2, 1, 11, 64], [1, 2, 10, 36]] {
+            for strides in [[1, 1], [2, 2], [1, 2]] {
+                add(rows(strides).into(), &[drawn(t, &shape)?], one.clone());
+            }
+        }
+        let blocks = rows([1, 1]).layout(Layout::Nxc);
+        add(blocks.into(), &[drawn(t, &[2, 7, 3, 32])?], one.clone());
+        let planes = MaxPool::new([2, 3, 2]).strides([2, 1, 1]).dilations([1, 2, 1]);
+        add(planes.into(), &[drawn(t, &[2, 1, 4, 9, 17])?], one.clone());
+    }
     // Columns of so many blocks that a tile has several, in two matrices.
     add(reduce(1).into(), &[drawn(F32, &[2, 8, 4100])?], own());
     // Views of rows, and results of 3 and 5 elements among other ones.
