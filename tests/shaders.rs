@@ -201,7 +201,7 @@ const VARIANTS: [(&str, [usize; 3]); 29] = [
     ("pack", [1, 1, 1]),
     ("pool_blocks", [2, 2, 2]),
     ("pool_gather", [11, 11, 11]),
-    ("pool_gradient", [2, 2, 2]),
+    ("pool_gradient", [3, 3, 3]),
     ("pool_gradient_rows", [0, 1, 1]),
     // Samples: the numbers of results.
     ("pool_pyramid", [3, 3, 3]),

@@ -111,7 +111,10 @@ impl Watch for Counter {
     }
 
     fn operations(&mut self, function: &str, results: u64) {
-        *self.functions.entry(function.to_string()).or_default() += results;
+        match self.functions.get_mut(function) {
+            Some(all) => *all += results,
+            None => drop(self.functions.insert(function.to_string(), results)),
+        }
         self.counts.operations += results;
     }
 

@@ -121,13 +121,13 @@ const GATES: &[Gate] = &[
         AtMost(8.5),
     ),
     gate(
-        "small windows compute few numbers for each byte",
+        "sliding windows compute few numbers for each byte",
         |item| is_sliding(item) && !has_short_elements(item),
         |row| row.operations,
         AtMost(13.0),
     ),
     gate(
-        "small windows of 8 and 16 bits compute few numbers for each byte",
+        "sliding windows of 8 and 16 bits compute few numbers for each byte",
         |item| is_sliding(item) && has_short_elements(item),
         |row| row.operations,
         AtMost(14.0),

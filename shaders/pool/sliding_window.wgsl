@@ -46,7 +46,7 @@ struct Row {
 }
 
 fn slide(invocation: u32) {
-    // Along elements there is one strip beside another.
+    // Along elements there is no inner axis.
     var part = invocation;
     var inner = 0u;
     if PER_POSITION == 1u {

@@ -262,7 +262,7 @@ pub(super) fn plan(
     Ok(builder.finish())
 }
 
-/// The largest number along an axis that kernels divide.
+/// At least every number along an axis that kernels divide.
 fn far(group: &Group) -> u64 {
     let far = |axis: &Axis| axis.size + axis.start.unsigned_abs() + axis.reach + axis.stride;
     group.axes.iter().map(far).max().unwrap_or(0)
@@ -303,6 +303,7 @@ fn push(
     if !turns {
         first_index = first_index.wrapping_add((place.wrapping_mul(all.unit_elements())) as u32);
     }
+    // A special kernel divides by `quotient`.
     let small = tuning.special.is_none() && !all.shares_out() && unit.max(far(&part)) < SMALL;
     let within = |by: u32| if small { small_divisor(by.into()) } else { divisor(by.into()) };
     let params = Windows {

@@ -30,10 +30,9 @@ fn keys(element: ElementType) -> u64 {
 
 /// Maximum elements of a tile: with wide strides, few keys may belong to very many elements.
 const MAX_ELEMENTS: u64 = 4 * 2688;
-/// Wider strides are those of the only window along an axis. It is more than the distance of an element of
-/// a tile from the tile's first window, and both together are below [`SMALL`].
-const MAX_STRIDE: u64 = SMALL / 2;
-const _: () = assert!(MAX_ELEMENTS + KEY_BYTES / 4 < MAX_STRIDE);
+/// A stride is at most the elements of a tile, and the only window along an axis has stride 1. So the sum
+/// of a distance within a tile and a stride is below [`SMALL`].
+const _: () = assert!(2 * MAX_ELEMENTS + KEY_BYTES / 4 < SMALL);
 /// How many tiles may search a window. If there are more, two launches are cheaper.
 const MAX_SEARCHES: u64 = 4;
 /// The cost of a tap of a window, in bytes.
@@ -56,7 +55,7 @@ params! {
         step: [u32; 4],
         first: [u32; 4],
         /// Small divisors: the words of a row of elements, the rows of a tile along axis 1, and the
-        /// strides, [`MAX_STRIDE`] at most.
+        /// strides.
         by_words: [u32; 4],
         by_elements1: [u32; 4],
         by_stride: [[u32; 4]; 3],
@@ -238,7 +237,7 @@ impl Tile {
             first: sizes(|axis| axis.first as u32, 0),
             by_words: small_divisor(words),
             by_elements1: small_divisor(axes[1].elements),
-            by_stride: group.axes.map(|axis| small_divisor(axis.stride.min(MAX_STRIDE))),
+            by_stride: group.axes.map(|axis| small_divisor(axis.stride)),
         };
         let launch = LaunchDesc {
             purpose: "sums of the gradients of windows, whose maxima are found",

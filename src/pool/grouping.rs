@@ -50,7 +50,7 @@ impl Planner<'_> {
             let keeps = |tile: Tile| {
                 !tile.one_by_one || self.tile(&flat).is_none_or(|flat| cost(flat) >= cost(tile))
             };
-            if !self.tile(&group).is_some_and(keeps) {
+            if self.slides(&flat) || !self.tile(&group).is_some_and(keeps) {
                 return flat;
             }
         }

@@ -5,6 +5,7 @@ use bytemuck::Zeroable;
 use super::groups::Group;
 use super::params::{BlockParams, Gather, GatherParams, Numbering, Params, TileParams, Windows};
 use super::sliding;
+use super::tile::Tile;
 use super::tuning::Tuning;
 use super::{BLOCKS, GATHER, TILE};
 use crate::base::error::Result;
@@ -45,17 +46,16 @@ impl Planner<'_> {
         let builder = &self.builder;
         let (indices, from_positions) = (numbering.is_some(), sources.len() > 1);
         let alone = !from_positions && !to_positions;
-        let slides = self.tuning.sliding.filter(|_| alone);
-        let slides =
-            slides.and_then(|sliding| sliding.launch(builder, group, &pool, numbering.as_ref()));
+        let sliding = self.tuning.sliding.filter(|_| alone);
+        let sliding = sliding.and_then(|of| of.launch(builder, group, &pool, numbering.as_ref()));
         let whole = u64::from(result_base).is_multiple_of(builder.per_word());
-        let tile = self.tile(group).filter(|tile| alone && (whole || tile.one_by_one));
+        let fits = |tile: &Tile| alone && (whole || tile.one_by_one);
         let numbering = numbering.unwrap_or(Numbering::zeroed());
         let block = builder.block();
-        if let Some(sliding::Launch { shader, params, invocations }) = slides {
+        if let Some(sliding::Launch { shader, params, invocations }) = sliding {
             let launch = LaunchDesc { purpose, shader, params: &params, sources, results };
             self.builder.push(launch, invocations)
-        } else if let Some(tile) = tile {
+        } else if let Some(tile) = self.tile(group).filter(fits) {
             let pool = self.params(&tile.group, base, result_base)?;
             let (tiles, groups) = tile.params(builder);
             let (doubling, gather) = (tile.doubling(), Gather::new(&tile.group));

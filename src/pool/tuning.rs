@@ -61,18 +61,24 @@ pub(crate) const HARDWARE: Tuning = Tuning {
     max_pyramid_levels: 6,
     pyramid_launch_bytes: 2 << 20,
     cpu: None,
-    // One step each, as neighbours of a warp have neighbouring blocks.
+    // Chosen by counts: `wgmax-lab traffic`. Tiles compute twice as many numbers for each byte.
     sliding: Some(Sliding {
         max_taps: 32,
         max_stride: 4,
         max_rows: 9,
+        // No bound beyond that of rows: `max_first_reads` is one.
         max_rereads: 9,
+        // With 9, windows of 31 need as many operations as tiles, and six times the requests.
         max_held: 6,
+        // As on software adapters, which also run these plans.
         max_reads: 18,
+        // With 15, 5 x 5 of f32 need more operations than tiles, by one line at a time.
         max_first_reads: 9,
         max_height: 4,
-        beside: &[],
+        in_flight: 64,
+        breadths: &[],
         max_held_beside: 0,
+        // Neighbours of a warp have neighbouring blocks. With one step the other number has no effect.
         steps: 1,
         invocations: u64::MAX,
     }),

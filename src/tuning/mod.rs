@@ -91,8 +91,8 @@ impl Tuning {
         self
     }
 
-    /// The same without tiles of pools. Tests use it to run the kernels for windows without tiles
-    /// with any windows.
+    /// The same without tiles and sliding windows of pools. Tests use it to run the general kernels with
+    /// any windows.
     #[doc(hidden)]
     pub fn without_tiles(mut self) -> Self {
         self.pool.sliding = None;

@@ -64,10 +64,11 @@ const SLIDING_INDEX: Reached = &["pool_gather indices", "pool_sliding_window ind
 
 /// A pooling that planners or drivers get wrong, and that random cases seldom draw.
 struct Trap {
-    /// What the plan for hardware must reach, and the one for software adapters.
+    /// What the plan for hardware without tiles and sliding windows must reach, and the one for software
+    /// adapters.
     hardware: Reached,
     software: Reached,
-    /// The same for positions. Plans for hardware need not reach the software adapters' kernels.
+    /// The same for positions. The first plan must reach only those of `pool_gather`.
     index: Reached,
     shape: &'static [usize],
     pool: MaxPool,
@@ -352,7 +353,9 @@ fn hostile_attributes_are_errors_or_plans() {
 /// lines, not rows of channels.
 #[test]
 fn windows_of_pictures_have_whole_lines() {
-    for (t, channels) in [(ElementType::U8, 3), (ElementType::F16, 3), (ElementType::U8, 30)] {
+    let all =
+        [(ElementType::U8, 3), (ElementType::F16, 3), (ElementType::F32, 3), (ElementType::U8, 30)];
+    for (t, channels) in all {
         let input = TensorDesc::new(t, [2, 56, 224, channels]).unwrap();
         let op = MaxPool::new([3, 3]).pads([1, 1], [1, 1]).layout(Layout::Nxc);
         let plan = op.plan(&input, &Limits::cpu(), &Tuning::hardware()).unwrap();

@@ -13,9 +13,6 @@ use crate::plan::{Builder, Shader, divisor};
 pub(super) use window::SLIDING_WINDOW;
 use window::{SlidingParams, SlidingWindow, Strips};
 
-/// Bytes that an invocation has in flight if they are as many as fill the device.
-const IN_FLIGHT: u64 = 64;
-
 /// Which windows slide, and how far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sliding {
@@ -31,11 +28,14 @@ pub(crate) struct Sliding {
     pub max_reads: usize,
     /// Maximum blocks that the first step of a strip reads for each line.
     pub max_first_reads: usize,
-    /// Maximum lines that an invocation slides along at once.
+    /// Maximum lines that an invocation slides along at once. There are several only if the invocations
+    /// that fill the device still read so many bytes each.
     pub max_height: u8,
-    /// How many blocks of an inner axis an invocation may slide along side by side.
-    pub beside: &'static [u8],
-    /// Maximum blocks that are held if there are several.
+    pub in_flight: u64,
+    /// How many blocks of an inner axis an invocation may slide along side by side, best first; else
+    /// one.
+    pub breadths: &'static [u8],
+    /// Maximum blocks that are held if there are several side by side.
     pub max_held_beside: usize,
     /// Maximum steps of an invocation, and invocations that keep all cores busy.
     pub steps: u64,
@@ -52,8 +52,8 @@ pub(super) struct Launch {
 impl Sliding {
     /// The launch for the windows of a group, if they may slide; with a numbering also for indices.
     ///
-    /// The kernel has indices only if an element is a word and lines are whole blocks; they are
-    /// distances in memory.
+    /// The kernel has indices only if an element is a word and lines of the source are whole blocks;
+    /// they are distances in memory.
     pub(super) fn launch(
         &self,
         builder: &Builder<'_>,
@@ -63,8 +63,8 @@ impl Sliding {
     ) -> Option<Launch> {
         let (window, [unaligned_source, unaligned_result]) =
             self.choose(builder, group, params, numbering.is_some())?;
-        let finds = builder.item() == 4 && !unaligned_source;
-        if numbering.is_some_and(|numbering| !finds || !numbering.are_distances()) {
+        let can_find = builder.item() == 4 && !unaligned_source;
+        if numbering.is_some_and(|numbering| !can_find || !numbering.are_distances()) {
             return None;
         }
         let (strips, invocations) = self.strips(builder, group, &window);
@@ -94,13 +94,15 @@ impl Sliding {
     ) -> Option<(SlidingWindow, [bool; 2])> {
         let [first, before, axis] = group.axes;
         let rows = first.taps.checked_mul(before.taps).filter(|&rows| rows <= self.max_rows)?;
-        // Pieces that begin within words are gathered, tap by tap.
-        let iterations = (2 * self.steps).max(rows.saturating_mul(axis.taps));
+        // A strip begins with a loop over what it holds. Pieces that begin within words are gathered, tap
+        // by tap.
+        let iterations = (2 * self.steps).max(self.max_held as u64);
+        let iterations = iterations.max(rows.saturating_mul(axis.taps));
         let suits = builder.max_iterations() >= iterations
             && group.axes.iter().all(Axis::has_all)
             && axis.taps <= self.max_taps
             && axis.stride <= self.max_stride
-            && rows <= self.max_rereads * first.stride * before.stride;
+            && rows <= self.max_rereads.saturating_mul(first.stride).saturating_mul(before.stride);
         if !suits {
             return None;
         }
@@ -125,37 +127,39 @@ impl Sliding {
             shift: if over_blocks { 0 } else { axis.start.rem_euclid(block as i64) as u8 },
             breadth: over_blocks.into(),
             height: 1,
-            row_stride: u8::try_from(before.stride).ok()?,
+            row_stride: 1,
             row_dilation: u8::try_from(before.dilation).ok()?,
             row_reach: u8::try_from(before.reach).ok()?,
         };
         let fits = |window: &SlidingWindow| {
             window.held(item) <= self.max_held
                 && window.reads(item) <= max_reads
-                && window.first_reads(item) <= self.max_first_reads * usize::from(window.height)
+                && window.first_reads(item) / usize::from(window.height) <= self.max_first_reads
         };
-        let beside = |window: SlidingWindow, breadth: u8| {
+        let wider = |window: SlidingWindow, breadth: u8| {
             let even = (group.inner / block).is_multiple_of(breadth.into());
             let few = window.held(item) * usize::from(breadth) <= self.max_held_beside;
             (over_blocks && even && few).then_some(SlidingWindow { breadth, ..window })
         };
         let results = group.results() / block;
         let windows = (1..=self.max_height).filter_map(|height| {
-            let window = SlidingWindow { height, ..window };
-            let wider = self.beside.iter().filter_map(|&breadth| beside(window, breadth));
-            let window = wider.chain([window]).find(fits)?;
-            // Lines whose windows share rows, if enough bytes are in flight nevertheless.
+            let row_stride = if height == 1 { 1 } else { u8::try_from(before.stride).ok()? };
+            let window = SlidingWindow { height, row_stride, ..window };
+            let all = self.breadths.iter().filter_map(|&breadth| wider(window, breadth));
+            let window = all.chain([window]).find(fits)?;
+            // Several lines, if their windows share rows and enough bytes stay in flight. Positions are
+            // found line by line.
             let lines = u64::from(height);
             let shared = window.row_distances().len() < height as usize * before.taps as usize;
             let bytes = (results / lines).saturating_mul(16 * window.first_reads(item) as u64);
-            let enough = bytes >= IN_FLIGHT * u64::from(builder.target.parallelism);
+            let enough = bytes >= self.in_flight * u64::from(builder.target.parallelism);
             (lines == 1 || !finds && shared && enough).then_some(window)
         });
-        let reads = |window: &SlidingWindow| {
+        let in_all = |window: &SlidingWindow| {
             let bands = before.outputs.div_ceil(window.height.into());
             bands.saturating_mul(window.first_reads(item) as u64)
         };
-        Some((windows.min_by_key(reads)?, unaligned))
+        Some((windows.min_by_key(in_all)?, unaligned))
     }
 
     /// How the lines of a group are divided into strips, and the invocations that slide along them.
@@ -169,10 +173,10 @@ impl Sliding {
         let [first, before, axis] = &group.axes;
         let bands = before.outputs.div_ceil(window.height.into());
         let lines = group.outer.saturating_mul(first.outputs).saturating_mul(bands);
-        let beside = (group.inner / builder.block() / window.beside() as u64).max(1);
+        let inner = (group.inner / builder.block() / window.beside() as u64).max(1);
         let per_position = window.per_position(builder.item() as usize) as u64;
         let line_steps = axis.outputs.div_ceil(per_position);
-        let all_steps = line_steps.saturating_mul(lines).saturating_mul(beside);
+        let all_steps = line_steps.saturating_mul(lines).saturating_mul(inner);
         let own_steps = (all_steps / self.invocations).clamp(1, self.steps);
         let steps = own_steps.min(line_steps);
         let (per_line, per_invocation) = (line_steps.div_ceil(steps), own_steps / steps);
@@ -184,9 +188,9 @@ impl Sliding {
             padding: 0,
             by_per_line: divisor(per_line),
             by_bands: divisor(bands),
-            by_inner: divisor(beside),
+            by_inner: divisor(inner),
         };
-        (strips, count.div_ceil(per_invocation).saturating_mul(beside))
+        (strips, count.div_ceil(per_invocation).saturating_mul(inner))
     }
 }
 

@@ -21,7 +21,7 @@ const LOAD: &str = "held: ptr<function, Held>, rows: Rows, lines: Lines, at: i32
 
 impl SlidingWindow {
     /// The text, for elements of so many bytes. With `finds` it also finds positions, if an element
-    /// is a word, line by line.
+    /// is a word. Planners then take one line; a sample of several is reduced to one.
     pub(super) fn text(&self, size: usize, finds: bool) -> String {
         if finds && self.height > 1 {
             return Self { height: 1, ..*self }.text(size, finds);
@@ -51,7 +51,7 @@ fn store_windows(held: ptr<function, Held>, lines: Lines, line: u32, step: u32, 
         )
     }
 
-    /// The rows of windows, and how the columns of all lines are computed from their blocks at a position.
+    /// The rows of windows; and how the columns of all lines are computed from the blocks at a position.
     fn columns(&self, finds: bool) -> String {
         let [first, before] = self.rows.map(usize::from);
         let distances: Vec<_> = self.row_distances().into_iter().collect();
@@ -138,8 +138,7 @@ fn move_on(held: ptr<function, Held>) {{
         )
     }
 
-    /// How the windows of a step in a line are computed and stored along neighbouring elements, one
-    /// value each.
+    /// How a line's windows of a step are computed and stored along elements: each window by itself.
     fn windows_of_elements(&self, size: usize, finds: bool, line: usize) -> String {
         let per_position = self.per_position(size);
         let element = |i: usize| {
@@ -179,7 +178,7 @@ fn move_on(held: ptr<function, Held>) {{
         format!("{}    store_step({}, lines, step, {words});\n", made.text, line_of(line))
     }
 
-    /// The same at one place, for blocks side by side.
+    /// The same along blocks: each block has windows at one place.
     fn windows_of_blocks(&self, finds: bool, line: usize) -> String {
         let (beside, dilation) = (self.beside(), usize::from(self.dilation));
         let steps = (0..beside).map(|a| {

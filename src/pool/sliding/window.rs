@@ -13,7 +13,7 @@ use crate::wgsl::params;
 /// Maxima of windows. `unaligned_source` and `unaligned_result`: lines begin and end with words,
 /// but not with blocks. `indices`: their positions, too, if an element is a word. `wide`: indices
 /// have two words.
-pub(crate) static SLIDING_WINDOW: Kernel =
+pub(in crate::pool) static SLIDING_WINDOW: Kernel =
     Kernel::new::<SlidingParams>("pool_sliding_window", "pool/sliding_window", cpu::run)
         .flags(&["unaligned_source", "unaligned_result", "indices", "wide"])
         .only(|element, flags| match flags & 4 {
@@ -23,7 +23,8 @@ pub(crate) static SLIDING_WINDOW: Kernel =
         .specialized(&Specialization {
             write: |of| SlidingWindow::of(of).text(of.element.size(), of.is("indices")),
             samples: || SlidingWindow::SAMPLES.iter().map(SlidingWindow::attributes).collect(),
-        });
+        })
+        .reads_views(cpu::reads_in_place);
 
 params! {
     /// How lines are divided into strips.
@@ -83,9 +84,18 @@ pub(super) struct SlidingWindow {
 impl SlidingWindow {
     /// Samples of the unbounded number of windows. Together they have every part of the text.
     const SAMPLES: [Self; 5] = [
-        Self { rows: [2, 2], taps: 3, stride: 2, reach: 2, shift: 1, ..Self::LINE },
+        Self { rows: [2, 2], taps: 3, stride: 2, reach: 2, shift: 1, row_reach: 1, ..Self::LINE },
         Self { taps: 13, reach: 11, ..Self::LINE },
-        Self { rows: [1, 3], taps: 3, stride: 2, reach: 2, breadth: 2, ..Self::LINE },
+        Self {
+            rows: [1, 3],
+            taps: 3,
+            stride: 2,
+            reach: 2,
+            breadth: 2,
+            height: 2,
+            row_reach: 2,
+            ..Self::LINE
+        },
         Self { taps: 6, dilation: 2, reach: 9, breadth: 1, ..Self::LINE },
         Self { rows: [1, 3], taps: 3, reach: 2, height: 2, row_reach: 2, ..Self::LINE },
     ];

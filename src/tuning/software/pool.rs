@@ -25,11 +25,14 @@ const SLIDING: Sliding = Sliding {
     max_held: 32,
     // SwiftShader takes half a second to compile 18 of them, and minutes for 27.
     max_reads: 18,
-    max_first_reads: 1 << 9,
+    // No bound.
+    max_first_reads: usize::MAX,
     max_height: 1,
-    // Neighbours fill lines of a cache; more than these do not stay in registers. Along one it took twice
-    // as long as along two or four, and along eight a quarter longer.
-    beside: &[4, 2],
+    in_flight: 0,
+    // Neighbours fill lines of a cache. Along one block it took twice as long as along two or four, and
+    // along eight a quarter longer.
+    breadths: &[4, 2],
+    // More blocks do not stay in registers.
     max_held_beside: 12,
     // 56 steps take 1.3 to 1.5 times as long.
     steps: 448,
