@@ -9,8 +9,8 @@ mod tuning;
 
 pub(crate) use columns::{COLUMNS, Params as ColumnsParams, run as run_columns};
 pub(crate) use planner::{merge, plan, reduce_axes};
-pub(crate) use rows::{Params as RowsParams, ROWS, run as run_rows};
-pub(crate) use tuning::{CPU, Cut, Extents, HARDWARE, Special, Start, Tuning};
+pub(crate) use rows::ROWS;
+pub(crate) use tuning::{CPU, Cut, Extents, HARDWARE, ShortRows, Start, Tuning};
 
 use crate::base::error::{Error, Result};
 use crate::plan::Kernel;
@@ -21,7 +21,8 @@ use crate::tensor::{
 };
 
 /// The kernels of this module.
-pub(crate) static KERNELS: [&Kernel; 3] = [&ROWS, &COLUMNS, &columns_index::COLUMNS_INDEX];
+pub(crate) static KERNELS: [&Kernel; 4] =
+    [&ROWS, &rows::SHORT_ROWS, &COLUMNS, &columns_index::COLUMNS_INDEX];
 
 /// Zeroes the bytes after a launch's results, up to the end of their last word, as its shader does.
 fn clear_word<T: bytemuck::Pod>(result: &mut [T], end: usize) {

@@ -6,7 +6,7 @@ use super::Resolved;
 use super::columns::{self, COLUMNS};
 use super::columns_index::{self, COLUMNS_INDEX};
 use super::positions::Counting;
-use super::rows::{self, ROWS};
+use super::rows::{self, ROWS, SHORT_ROWS};
 use super::tuning::{Cut, Extents, Start, Tuning};
 use crate::base::error::{Error, Result};
 use crate::plan::{Builder, Kernel, LaunchDesc, Plan, Range, Region, Target, divisor, gcd};
@@ -325,13 +325,12 @@ impl Planner<'_, '_> {
     /// Reduces rows, in two steps if one would leave most of the device idle, or would take an
     /// invocation too many iterations.
     fn rows(&mut self, source: Region, target: Region, e: Extents, steps: Steps) -> Result<()> {
-        let special = self.tuning.special.filter(|_| self.found.is_none());
-        let special = special.and_then(|s| (s.rows)(self.builder, e, self.start(source, target)));
-        let (kernel, threads, chunk, splits) = match special {
-            Some((kernel, rows)) => (kernel, 1, rows, 1),
+        let short = self.short_rows(e, self.start(source, target));
+        let (kernel, threads, chunk, splits) = match short {
+            Some(rows) => (&SHORT_ROWS, 1, rows, 1),
             None => self.cut_rows(e),
         };
-        let purpose = match (special, splits) {
+        let purpose = match (short, splits) {
             (Some(_), _) => "maxima of short rows",
             (None, 1) => "maxima of rows",
             _ => "maxima of pieces of rows",
@@ -355,14 +354,35 @@ impl Planner<'_, '_> {
             by_splits: divisor(splits),
             positions: counting.unwrap_or_else(Counting::zeroed),
         };
-        let units = match special {
-            Some((_, rows)) => outputs.div_ceil(rows),
+        let units = match short {
+            Some(rows) => outputs.div_ceil(rows),
             None => u64::from(result_base) % self.builder.per_word() + outputs,
         };
         let groups = units.div_ceil(self.builder.workgroup() / threads);
         let launch = LaunchDesc { purpose, shader, params: &params, sources, results };
         self.builder.push_groups(launch, groups)?;
         self.rest(to, target, e, splits)
+    }
+
+    /// The rows that an invocation reduces by itself, if rows are short and many, and whole blocks.
+    fn short_rows(&self, e: Extents, at: Start) -> Option<u64> {
+        let short = self.tuning.short_rows.filter(|_| self.found.is_none())?;
+        let builder = &self.builder;
+        let (block, per_word) = (builder.block(), builder.per_word());
+        let bytes = e.n * builder.item();
+        let aligned = at.source.is_multiple_of(block)
+            && e.n.is_multiple_of(block)
+            && at.result.is_multiple_of(per_word);
+        if bytes > short.bytes || !aligned {
+            return None;
+        }
+        let iterations = 1 + bytes.div_ceil(64);
+        // As many rows as fill the device, within the iterations of an invocation; they fill whole
+        // words.
+        let rows = (short.total / bytes).min(e.outer / u64::from(builder.target.parallelism));
+        let rows = rows.min(builder.max_iterations() / iterations);
+        let rows = rows.max(per_word) / per_word * per_word;
+        (per_word * iterations <= builder.max_iterations()).then_some(rows)
     }
 
     /// How rows are cut: the kernel, the invocations that share a piece, its elements, and the
@@ -435,7 +455,7 @@ impl Planner<'_, '_> {
             width = e.inner * repeats.max(1);
         }
         let at = self.start(source, target);
-        let special = self.tuning.special.and_then(|s| (s.columns)(self.builder, e, at, width));
+        let special = self.tuning.columns.and_then(|of| of(self.builder, e, at, width));
         let (kernel, cut) =
             special.unwrap_or_else(|| (&COLUMNS, self.cut_columns(block, e, width)));
         self.push_columns(kernel, source, target, e, cut, steps)

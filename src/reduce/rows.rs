@@ -15,6 +15,11 @@ pub(crate) static ROWS: Kernel = Kernel::new::<Params>("reduce_rows", "reduce/ro
     .only(|_, flags| flags != 2)
     .reads_views(reads_in_place);
 
+/// The maxima of short rows of whole blocks: an invocation reduces some rows by itself.
+pub(super) static SHORT_ROWS: Kernel =
+    Kernel::new::<Params>("reduce_short_rows", "reduce/short_rows", run)
+        .reads_views(reads_in_place);
+
 /// Minimum length of runs that are worth one call each.
 const MIN_RUN: usize = 64;
 
@@ -25,14 +30,14 @@ fn reads_in_place(shader: &Shader, params: &[u32], view: &Placement) -> bool {
 }
 
 params! {
-    pub(crate) struct Params {
+    pub(super) struct Params {
         /// Where the first row begins in the source, in elements.
         pub base: u32,
         /// Rows.
         pub rows: u32,
         /// Elements of a row.
         pub len: u32,
-        /// Elements of a piece; the last one of a row may have fewer. In software/short_rows: rows
+        /// Elements of a piece; the last one of a row may have fewer. In reduce/short_rows: rows
         /// of an invocation, which fill whole words.
         pub chunk: u32,
         /// The binary logarithm of the invocations that share a piece.
@@ -51,7 +56,7 @@ params! {
 const MIN_PART: usize = 32 << 10;
 const MAX_PART: usize = 1 << 20;
 
-pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
+fn run(shader: &Shader, mut call: Call<'_, '_>) {
     let p: &Params = call.params();
     let lines = call.lines(p.base, p.len);
     with_order!(shader.element, p.ranking, order => {

@@ -20,10 +20,10 @@ files! {
         "blocks" "box" "gather" "numbering" "pyramid" "sliding_window" "tile" "tile_search"
         "windows";
     "reduce":
-        "columns" "columns_index" "positions" "rows";
+        "columns" "columns_index" "positions" "rows" "short_rows";
     "segment":
         "blocks" "check_ids" "chunks" "elements" "expand_offsets" "finish" "groups"
         "id_words" "ids" "locate" "scatter" "tiles";
     "software":
-        "column_tiles" "gradient_rows" "segment_column_tiles" "segment_unrolled" "short_rows";
+        "column_tiles" "gradient_rows" "segment_column_tiles" "segment_unrolled";
 }

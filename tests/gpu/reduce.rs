@@ -308,7 +308,7 @@ fn random_results_that_begin_within_a_word_agree_three_ways() {
     }
 }
 
-/// Many short rows of whole blocks, as software adapters reduce them.
+/// Short rows of whole blocks: on hardware of up to four, on software adapters of more.
 #[test]
 fn short_rows_agree_three_ways() {
     let Some(device) = gpu() else { return };
@@ -325,11 +325,15 @@ fn short_rows_agree_three_ways() {
                 let extremum = random.pick(&[Extremum::Maximum, Extremum::Minimum]);
                 let op = ReduceMax::new().axes([1]).nan(nan).extremum(extremum).into();
                 check_oracle(&[&Device::cpu()], &op, &[&input], &what);
-                let tuning = Tuning::software().with_target_parallelism(parallelism);
-                let device = device.with_tuning(tuning);
-                let plan = device.plan(&op, [input.desc()]).unwrap();
-                assert_eq!(variants(&plan), ["reduce_short_rows"], "{what}");
-                compare_launches(&device, &op, &[&input], &plan, &what);
+                for tuning in [Tuning::software(), Tuning::hardware()] {
+                    let device =
+                        device.with_tuning(tuning.clone().with_target_parallelism(parallelism));
+                    let plan = device.plan(&op, [input.desc()]).unwrap();
+                    let is_short = tuning.name() == "software" || bytes <= 64;
+                    let kernel = if is_short { "reduce_short_rows" } else { "reduce_rows" };
+                    assert_eq!(variants(&plan), [kernel], "{what}");
+                    compare_launches(&device, &op, &[&input], &plan, &what);
+                }
             }
         }
     }
