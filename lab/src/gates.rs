@@ -57,7 +57,7 @@ const GATES: &[Gate] = &[
         AtMost(1.1),
     ),
     gate(
-        "short rows request each byte at most three times, from a near cache",
+        "short rows load each byte at most three times, from a near cache",
         |item| item == "R07_tiny_1Mx16",
         |row| row.requested,
         AtMost(3.0),
