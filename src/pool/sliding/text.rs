@@ -54,7 +54,7 @@ fn store_windows(held: ptr<function, Held>, lines: Lines, line: u32, step: u32, 
     /// The rows of windows; and how the columns of all lines are computed from the blocks at a position.
     fn columns(&self, finds: bool) -> String {
         let [first, before] = self.rows.map(usize::from);
-        let distances: Vec<_> = self.row_distances().into_iter().collect();
+        let distances = self.row_distances();
         let rows = (0..first).flat_map(|i| distances.iter().map(move |d| (i, d)));
         let rows = rows.map(|(i, d)| format!("row(origin, first0, first1, {i}u, {d})"));
         let rows: Vec<_> = rows.collect();

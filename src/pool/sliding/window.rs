@@ -1,8 +1,6 @@
 //! `shaders/pool/sliding_window.wgsl`: pools without a loop over the taps of a window. The texts are
 //! specialised for a window.
 
-use std::collections::BTreeSet;
-
 use bytemuck::{Pod, Zeroable, bytes_of, from_bytes};
 
 use crate::plan::{Attributes, Kernel, Shader, Specialization};
@@ -154,11 +152,16 @@ impl SlidingWindow {
             + (tap * usize::from(self.row_dilation)).min(self.row_reach.into())
     }
 
-    /// All these distances, each once.
-    pub(super) fn row_distances(&self) -> BTreeSet<usize> {
-        let taps = 0..self.rows[1].into();
-        let lines = 0..self.height.into();
-        lines.flat_map(|i| taps.clone().map(move |j| self.row_distance(i, j))).collect()
+    /// All these distances in ascending order, each once.
+    pub(super) fn row_distances(&self) -> Vec<usize> {
+        let last = self.row_distance(usize::from(self.height) - 1, self.rows[1].into());
+        let is_one = |&distance: &usize| {
+            let lines = 0..self.height.into();
+            lines
+                .flat_map(|i| (0..self.rows[1].into()).map(move |j| self.row_distance(i, j)))
+                .any(|one| one == distance)
+        };
+        (0..=last).filter(is_one).collect()
     }
 
     /// Blocks that a step reads at a position.
