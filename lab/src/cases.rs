@@ -81,7 +81,7 @@ impl Prepared {
     }
 }
 
-/// The elements of a view, by their places in memory.
+/// The offsets of the elements of a view in memory.
 pub fn places(view: &View) -> Vec<usize> {
     let mut places = vec![view.offset() as isize];
     for (&size, &pitch) in view.desc().shape().iter().zip(&view.pitches()) {
@@ -99,8 +99,8 @@ pub fn is_stored((buffer, view, expected): &(usize, View, Tensor), memory: &Memo
     elements.all(|(place, element)| &found[place * size..][..size] == element)
 }
 
-/// Whether the bytes beside a result's elements are as they were, if these are copied to the places of a
-/// view. Other results may fill their last word.
+/// Whether the bytes beside a result's elements are unchanged, if `unpack` copies these to a view. Other
+/// results may fill their last word.
 pub fn is_kept_beside(
     plan: &Plan,
     (buffer, view, expected): &(usize, View, Tensor),

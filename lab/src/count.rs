@@ -1,4 +1,4 @@
-//! The bytes that the warps of launches load and store.
+//! What the warps of launches load, store, compute and wait for.
 
 use std::collections::BTreeMap;
 
@@ -21,13 +21,24 @@ pub struct Counts {
     pub requested: u64,
     /// Bytes between the far cache and memory.
     pub memory: u64,
-    /// Results of arithmetic, as the text has it, of one component for a warp.
+    /// Results of arithmetic, of one component for a warp, and those that are the same for a workgroup.
     pub operations: u64,
+    pub common: u64,
+    /// How often a warp waits for loads, and these loads.
+    pub waits: u64,
+    pub loads: u64,
+    /// Steps in which a warp uses workgroup memory.
+    pub steps: u64,
+    /// Barriers that a warp waits at.
+    pub barriers: u64,
     /// Iterations of loops: those of invocations that run, and all of their warps'.
     pub iterations: u64,
     pub slots: u64,
-    /// Invocations of the grid.
+    /// Invocations of the grid, and of a workgroup.
     pub invocations: u64,
+    pub workgroup: usize,
+    /// The workgroup memory of a workgroup, in bytes.
+    pub workgroup_bytes: usize,
 }
 
 impl Counts {
@@ -36,6 +47,11 @@ impl Counts {
         self.requested += other.requested;
         self.memory += other.memory;
         self.operations += other.operations;
+        self.common += other.common;
+        self.waits += other.waits;
+        self.loads += other.loads;
+        self.steps += other.steps;
+        self.barriers += other.barriers;
         self.iterations += other.iterations;
         self.slots += other.slots;
         self.invocations += other.invocations;
@@ -77,6 +93,8 @@ impl Counter {
 }
 
 impl Watch for Counter {
+    const TIMED: bool = true;
+
     fn access(&mut self, access: &Access) {
         self.begins.clear();
         self.begins.extend(lanes(access.lanes).map(|lane| access.addresses[lane]));
@@ -106,11 +124,26 @@ impl Watch for Counter {
         }
     }
 
-    fn launch(&mut self, invocations: u64) {
+    fn launch(&mut self, invocations: u64, workgroup: usize, bytes: usize) {
         self.counts.invocations += invocations;
+        (self.counts.workgroup, self.counts.workgroup_bytes) = (workgroup, bytes);
     }
 
-    fn operations(&mut self, function: &str, results: u64) {
+    fn wait(&mut self, loads: u32, warps: u64) {
+        self.counts.waits += warps;
+        self.counts.loads += warps * u64::from(loads);
+    }
+
+    fn workgroup_steps(&mut self, steps: u64) {
+        self.counts.steps += steps;
+    }
+
+    fn barrier(&mut self, warps: u64) {
+        self.counts.barriers += warps;
+    }
+
+    fn operations(&mut self, function: &str, results: u64, common: u64) {
+        self.counts.common += common;
         match self.functions.get_mut(function) {
             Some(all) => *all += results,
             None => drop(self.functions.insert(function.to_string(), results)),

@@ -1,6 +1,5 @@
 //! The functions of shaders that the machine knows by name, those that divide, and those that number
-//! elements: each is run alone, on patterns of bits near which such functions go wrong, and compared with
-//! the same in Rust.
+//! elements. Each is run alone, on critical patterns of bits, and compared with the same function in Rust.
 
 use anyhow::{Result, ensure};
 use fastrand::Rng;
@@ -10,7 +9,7 @@ use wgmax::internals::divisor;
 use crate::keys::{self, Ranking};
 use crate::machine::{Program, Summing, summed};
 
-/// The patterns that a function is run on.
+/// The number of patterns that a function is run on.
 const CASES: u32 = 1 << 14;
 
 /// The largest number that is divided, or is a divisor.
@@ -50,7 +49,7 @@ pub fn check(program: &Program, t: ElementType) -> Result<()> {
         w.chunks(key).flat_map(|word| narrow(rank(word), key)).collect()
     })?;
     for (name, count) in [("key", key), ("vector", 4)] {
-        // Of 64 bits the last truth value of a vector repeats the second one.
+        // With 64 bits, the last truth values of a vector repeat the second one.
         let truths = |w: &[u32], is: fn(u64, u64) -> bool| {
             let mut pairs = pairs(w, key);
             pairs.resize(if name == "key" { 1 } else { 4 }, pairs[pairs.len() - 1]);
@@ -77,7 +76,7 @@ pub fn check(program: &Program, t: ElementType) -> Result<()> {
             sum(Summing::Add, number(a), number(b))
         })?;
         let half = |_: &mut Rng, i| vec![i];
-        // A NaN that is widened is any NaN, which no result shows.
+        // A widened NaN may be any NaN: no result shows which.
         let both = |w: &[u32]| {
             let wide = sum(Summing::Widen, w[0].into(), 0);
             if f32::from_bits(wide[0]).is_nan() { vec![u32::MAX] } else { wide }
@@ -137,10 +136,10 @@ fn numbering(program: &Program, rng: &mut Rng) -> Result<()> {
         ("modulus_high", modulus_high),
         ("by_modulus", divisor(modulus.max(1)).to_vec()),
         ("index_words", vec![2]),
-        // In row-major order it does not count.
+        // It is unused in row-major order.
         ("plane_pitch", vec![7]),
     ];
-    // Where a period ends, and anywhere.
+    // Near the end of a period, and anywhere.
     let distance = |rng: &mut Rng| {
         let end = modulus.wrapping_sub(first).wrapping_add(rng.u64(0..3)).wrapping_sub(1);
         let is_near = end <= MOST.into() && rng.bool();
@@ -156,7 +155,7 @@ fn numbering(program: &Program, rng: &mut Rng) -> Result<()> {
         return Ok(());
     }
     let given = |rng: &mut Rng, _| vec![word(rng) & MOST];
-    // An index of one word is the low one.
+    // An index of one word is the low word.
     compare_by(program, "index_of", &params, given, |w| index(w[0]), |found| found)
 }
 
@@ -169,7 +168,8 @@ fn compare(
     compare_by(program, name, &[], given, right, |found| found)
 }
 
-/// Runs a function, if the program has it, and compares what `seen` sees of the words of its results.
+/// Runs a function, if the program has it, and compares the words of its results, as `seen` maps
+/// them.
 fn compare_by(
     program: &Program,
     name: &str,
@@ -180,7 +180,7 @@ fn compare_by(
 ) -> Result<()> {
     let cases = || {
         let mut rng = Rng::with_seed(1);
-        // All of 16 bits.
+        // All patterns of 16 bits.
         let count = match name {
             "widen" => 1 << 16,
             "store_index" | "index_of" => CASES / 64,
@@ -241,7 +241,7 @@ fn word(rng: &mut Rng) -> u32 {
     }
 }
 
-/// Four words of elements. In the first half of the cases come all that have 8 or 16 bits.
+/// Four words of elements. The first half of the cases has all patterns of 8 and of 16 bits.
 fn elements(rng: &mut Rng, case: u32) -> Vec<u32> {
     match case < CASES / 2 {
         true => (0..4).map(|i| 8 * case + 2 * i).map(|half| (half + 1) << 16 | half).collect(),
@@ -260,23 +260,23 @@ fn words(rng: &mut Rng, count: usize) -> Vec<u32> {
     all
 }
 
-/// Two numbers with mantissas of so many bits, in words: their exponents are often at an end, as far
-/// apart as shows, or farther than a word can be shifted.
+/// Two numbers with mantissas of `bits` bits, in words. Their exponents are often the lowest or the highest,
+/// and nearly too far apart to change the sum, or farther.
 fn floats(rng: &mut Rng, bits: u32) -> Vec<u32> {
     let words = if bits > 32 { 2 } else { 1 };
-    let most = if bits > 32 { 2047 } else { 255 };
+    let max_exponent = if bits > 32 { 2047 } else { 255 };
     let exponent = match rng.u32(0..5) {
         0 => rng.u32(0..4),
-        1 => most - rng.u32(0..4),
+        1 => max_exponent - rng.u32(0..4),
         // Those of elements of 16 bits.
         2 => 100 + rng.u32(0..45),
         3 => rng.u32(0..bits + 8),
-        _ => rng.u32(0..=most),
+        _ => rng.u32(0..=max_exponent),
     };
     let apart = match rng.u32(0..5) {
         0 | 1 => rng.u32(0..3),
         2 | 3 => rng.u32(0..bits + 5),
-        _ => rng.u32(0..=most),
+        _ => rng.u32(0..=max_exponent),
     };
     let mut mantissa = 0;
     let all = [exponent, exponent.saturating_sub(apart)].map(|exponent| {
@@ -293,11 +293,13 @@ fn floats(rng: &mut Rng, bits: u32) -> Vec<u32> {
         sign | u64::from(exponent) << bits | mantissa
     });
     let all = if rng.bool() { all } else { [all[1], all[0]] };
+    // A sum begins with +0.
+    let all = if rng.u32(0..4) == 0 { [0, all[1]] } else { all };
     all.into_iter().flat_map(|number| narrow(number, words)).collect()
 }
 
-/// A window of an axis that windows split evenly, and their ratio as parameters have it. The elements and
-/// windows of the axis follow.
+/// An adaptive window, the ratio of its axis as parameters have it, and the numbers of elements and windows
+/// along the axis.
 fn split(rng: &mut Rng) -> Vec<u32> {
     let mut number = || if rng.bool() { rng.u32(1..100) } else { (word(rng) & MOST).max(1) };
     let (size, windows) = (number(), number());

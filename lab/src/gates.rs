@@ -1,5 +1,5 @@
-//! Bounds on the bytes that launches load and store. The figures are counted, so they are the same
-//! on every machine.
+//! Bounds on the bytes that launches load and store, on what they compute, and on the share of memory speed that
+//! they reach in the model. The figures are counted, so they are the same on every machine.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,8 @@ use wgmax_cli::bench::item;
 use wgmax_cli::options::TuningChoice::{self, Cpu, Hardware, Software};
 
 use self::Bound::{AtLeast, AtMost};
+use crate::machine::LANES;
+use crate::model::{GPUS, Gpu};
 use crate::traffic;
 
 /// A bound on the counts of some items.
@@ -31,6 +33,13 @@ struct Row {
     traffic: f64,
     launches: f64,
     operations: f64,
+    loads_in_flight: f64,
+    /// Barriers of an invocation, in all launches.
+    barriers: f64,
+    /// The lowest share of memory speed in the model: of all GPUs, and of those other than H200 and B200, whose
+    /// arithmetic is slow beside their memory.
+    reached: f64,
+    reached_elsewhere: f64,
 }
 
 const fn gate(
@@ -75,10 +84,10 @@ const GATES: &[Gate] = &[
         AtMost(1.5),
     ),
     gate(
-        "short rows are one block: with positions they are requested twice",
+        "short rows with positions load each byte at most three times, from a near cache",
         |item| has_positions(item) && item.starts_with("R07"),
         |row| row.requested,
-        AtMost(2.0),
+        AtMost(3.0),
     ),
     gate(
         "neighbouring windows request each byte a few times, from a near cache",
@@ -149,6 +158,72 @@ const GATES: &[Gate] = &[
         |row| row.operations,
         AtMost(75.0),
     ),
+    gate(
+        "plain reductions have four loads in flight",
+        |item| is_plain_reduction(item) && !item.starts_with("R00"),
+        |row| row.loads_in_flight,
+        AtLeast(3.4),
+    ),
+    gate(
+        "unordered segments have eight loads in flight",
+        is_unordered,
+        |row| row.loads_in_flight,
+        AtLeast(8.0),
+    ),
+    gate(
+        "reductions of one launch have two barriers more than one with subgroups",
+        |item| item.starts_with("R02") || item.starts_with("R04"),
+        |row| row.barriers,
+        AtMost(4.0),
+    ),
+    gate(
+        "plain reductions reach 0.9 of memory speed",
+        |item| is_plain_reduction(item) && !item.starts_with("R00"),
+        |row| row.reached_elsewhere,
+        AtLeast(0.9),
+    ),
+    gate(
+        "plain reductions reach 0.4 of memory speed also where arithmetic is slow",
+        |item| is_plain_reduction(item) && !item.starts_with("R00"),
+        |row| row.reached,
+        AtLeast(0.4),
+    ),
+    gate(
+        "short rows reach 0.8 of memory speed",
+        |item| item == "R07_tiny_1Mx16",
+        |row| row.reached,
+        AtLeast(0.8),
+    ),
+    gate(
+        "pools with small windows reach 0.8 of memory speed",
+        |item| is_small(item) && !has_short_elements(item) && !item.starts_with("P16"),
+        |row| row.reached_elsewhere,
+        AtLeast(0.8),
+    ),
+    gate(
+        "pools of 8 and 16 bits reach 0.6 of memory speed",
+        |item| item.starts_with("P01") && has_short_elements(item),
+        |row| row.reached_elsewhere,
+        AtLeast(0.6),
+    ),
+    gate(
+        "sorted segments reach 0.8 of memory speed",
+        |item| is_sorted(item) && !has_few(item),
+        |row| row.reached_elsewhere,
+        AtLeast(0.8),
+    ),
+    gate(
+        "sorted segments of few elements reach 0.6 of memory speed",
+        has_few,
+        |row| row.reached_elsewhere,
+        AtLeast(0.6),
+    ),
+    gate(
+        "unordered segments reach 0.4 of memory speed",
+        is_unordered,
+        |row| row.reached_elsewhere,
+        AtLeast(0.4),
+    ),
     gate("gradients move each byte once", is_gradient, |row| row.traffic, AtMost(1.05)),
     gate("gradients take one launch", is_gradient, |row| row.launches, AtMost(1.0)),
 ];
@@ -182,6 +257,21 @@ fn is_pool(item: &str) -> bool {
     item.starts_with('P') && !is_gradient(item)
 }
 
+/// Segments whose ids ascend.
+fn is_sorted(item: &str) -> bool {
+    item.starts_with('S') && !is_unordered(item)
+}
+
+/// Sorted segments of few elements, all or most of them.
+fn has_few(item: &str) -> bool {
+    ["S02", "S03"].iter().any(|few| item.starts_with(few))
+}
+
+/// Segments and updates in any order.
+fn is_unordered(item: &str) -> bool {
+    item.starts_with("S08") || item.starts_with('U')
+}
+
 /// Segments whose rows are whole blocks.
 fn is_in_blocks(item: &str) -> bool {
     ["S05", "S06", "S07"].iter().any(|blocks| item.starts_with(blocks))
@@ -212,14 +302,35 @@ fn count(plan: TuningChoice, elements: usize, row_bytes: usize) -> BTreeMap<Stri
         let launches = counted.launches.len() as f64;
         let efficiency = counted.sum.efficiency();
         let operations = counted.sum.operations_of(counted.fewest);
-        (row.item.name, Row { efficiency, requested, traffic, launches, operations })
+        let warps = counted.sum.invocations.div_ceil(LANES as u64);
+        let lowest = |all: &[&Gpu]| {
+            all.iter().map(|gpu| counted.share(gpu).share).fold(f64::INFINITY, f64::min)
+        };
+        let slow = |gpu: &&Gpu| ["H200", "B200"].contains(&gpu.name);
+        let (slow, others): (Vec<_>, Vec<_>) = GPUS.iter().partition(slow);
+        let reached_elsewhere = lowest(&others);
+        let reached = reached_elsewhere.min(lowest(&slow));
+        let figures = Row {
+            efficiency,
+            requested,
+            traffic,
+            launches,
+            operations,
+            loads_in_flight: counted.sum.loads_in_flight(),
+            barriers: counted.sum.barriers as f64 / warps as f64,
+            reached,
+            reached_elsewhere,
+        };
+        (row.item.name, figures)
     });
     rows.collect()
 }
 
 /// The items that exceed a gate.
 fn beyond(gate: &Gate, rows: &BTreeMap<String, Row>) -> Vec<String> {
-    let items = rows.iter().filter(|(item, _)| (gate.is_for)(item)).filter_map(|(item, row)| {
+    let items: Vec<_> = rows.iter().filter(|(item, _)| (gate.is_for)(item)).collect();
+    assert!(!items.is_empty(), "{}: no item", gate.name);
+    let items = items.into_iter().filter_map(|(item, row)| {
         let figure = (gate.figure)(row);
         let (keeps, bound) = match gate.bound {
             AtLeast(bound) => (figure >= bound, bound),

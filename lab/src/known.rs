@@ -1,5 +1,4 @@
-//! Mistakes that compilers and drivers have made, and other implementations of the operators, as
-//! changes of a text.
+//! Faults of compilers, drivers and other implementations of the operators, as changes of a text.
 
 use crate::mutator::Mutant;
 
@@ -7,7 +6,7 @@ struct Known {
     name: &'static str,
     find: &'static str,
     replace: &'static str,
-    /// Where it was reported.
+    /// The report of it.
     _report: &'static str,
 }
 
@@ -84,7 +83,7 @@ const KNOWN: &[Known] = &[
     },
 ];
 
-/// The mistakes.
+/// The faults.
 pub fn mutants() -> Vec<Mutant> {
     let mutant = |known: &Known| Mutant {
         file: known.name.to_string(),

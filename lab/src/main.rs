@@ -11,6 +11,7 @@ mod growth;
 mod keys;
 mod known;
 mod machine;
+mod model;
 mod mutants;
 mod mutator;
 mod pipelines;
@@ -40,9 +41,9 @@ enum Command {
     Growth(growth::Arguments),
     /// Measure many ways to read memory once, or to read and to write, the fastest first
     Ceiling(ceiling::Arguments),
-    /// Make small mistakes in shaders, and say which of them random cases do not find
+    /// Inject faults into shaders, and report what detects each
     Mutants(mutants::Arguments),
-    /// Prove what plans compute for all inputs, and that their launches keep to what they may do
+    /// Prove what plans compute for all inputs, and that launches access only what they may
     Prove(prove::Arguments),
     /// Write the inputs of an item of the bench as FOLDER/0.npy, FOLDER/1.npy
     Inputs { item: String, folder: PathBuf },

@@ -1,5 +1,5 @@
-//! Who finds small mistakes in shaders: random cases by their results, the strict machine, or the
-//! proof. Each mistake is run on the machine, where no driver compiles, until it is found.
+//! Injects faults into shaders, and reports what detects each: the results of random cases, the strict
+//! machine, or the proof. Faults run on the machine, which needs no driver to compile them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -23,53 +23,59 @@ use crate::run;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// Only mistakes in the texts of this kernel
+    /// Only faults in the texts of this kernel
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-    /// Only mistakes whose description, as survivors are printed, matches this regular expression
+    /// Only faults whose description, as survivors are printed, matches this regular expression
     #[arg(long, value_name = "REGEX", default_value = "")]
     filter: Regex,
-    /// Only this many of the mistakes, drawn at random
+    /// Only this many of the faults, drawn at random
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
     /// The seed of the cases and of the sample
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// An adapter that also runs what the machine does not find; its driver compiles each
+    /// An adapter that also runs faults that the machine does not detect; its driver compiles each
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
-    /// Only mistakes that are listed as equivalent: none may be found
+    /// Only faults that are listed as equivalent. Fails if one is detected
     #[arg(long)]
     equivalent: bool,
-    /// Random cases, each with the plans for GPUs and those for software adapters
+    /// Random cases, each with hardware tuning and with software tuning
     #[arg(long, value_name = "N", default_value_t = 1000)]
     cases: u64,
-    /// Plans that a mistake is looked for in, at most: each shader that has it comes in turn
+    /// Plans that run with a fault, at most; the shaders that have it take turns
     #[arg(long, value_name = "N", default_value_t = 100)]
     plans: usize,
 }
 
-/// Mistakes that change no result, as survivors are printed, up to the brackets, below the reason.
+/// Faults that change no result, below the reason. Each line is as survivors are printed, up to the bracket.
 const EQUIVALENT: &str = include_str!("equivalent.txt");
 
-/// What became of a mistake, by the first plan that shows it.
+/// The outcome of a fault, by the first plan that detects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// A function alone has another result than it should.
     Function,
     /// The strict machine refuses it.
     Refused,
-    /// Its results are not proven, and those of the right text are.
+    /// Its results are not proven, but those of the right text are.
     Unproven,
-    /// Neither; but it has another result than the CPU.
+    /// None of these, but it has another result than the CPU.
     Differs,
-    /// It has another result, which is proven as the right one: a fault of the proof.
+    /// A wrong result is proven as the right one: the proof has an error.
     Contradicts,
     Survived,
     /// It is listed as equivalent, and not run.
     Equivalent,
     /// naga refuses every text that has it.
     Invalid,
+}
+
+impl Fate {
+    fn is_detected(self) -> bool {
+        !matches!(self, Self::Survived | Self::Equivalent | Self::Invalid)
+    }
 }
 
 const FATES: [(Fate, &str); 8] = [
@@ -83,11 +89,11 @@ const FATES: [(Fate, &str); 8] = [
     (Fate::Invalid, "invalid"),
 ];
 
-/// A text, and its program.
+/// The text of each shader, and its program.
 type Base = HashMap<Shader, (String, Arc<Program>)>;
 
-/// A case, and how many iterations and invocations it takes; whether it is proven without mistakes, once
-/// that is asked.
+/// A case, the number of its iterations and invocations, and whether it is proven without a fault, which is
+/// computed when it is needed.
 struct Costed {
     case: Prepared,
     cost: u64,
@@ -126,10 +132,10 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     print_table("kind", all.iter().map(|mutant| mutant.rule).zip(fates.iter().copied()));
     print_table("text", all.iter().map(|mutant| &*mutant.file).zip(fates.iter().copied()));
     println!("{} cases", cases.len());
-    Ok(true)
+    Ok(!arguments.equivalent || !fates.iter().any(|fate| fate.is_detected()))
 }
 
-/// How many mistakes of a name have each fate.
+/// Prints how many faults of each name have each fate.
 fn print_table<'a>(title: &str, fates: impl Iterator<Item = (&'a str, Fate)> + Clone) {
     let names: BTreeSet<&str> = fates.clone().map(|(name, _)| name).collect();
     print!("{title:40}");
@@ -146,10 +152,10 @@ fn print_table<'a>(title: &str, fates: impl Iterator<Item = (&'a str, Fate)> + C
     }
 }
 
-/// The place of a mistake in the draw: its own, whatever other mistakes there are, so that a change of
-/// one text keeps the rest of a sample.
+/// The number by which faults are drawn. It depends on the fault alone, so a change of one text keeps the
+/// rest of a sample.
 fn draw(seed: u64, mutant: &Mutant) -> u64 {
-    // FNV, which stays the same, and a mix of its bits.
+    // FNV, which never changes; the generator mixes its bits.
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     let hash = describe(mutant).bytes().fold(0xcbf2_9ce4_8422_2325, step);
     Rng::with_seed(hash ^ seed).u64(..)
@@ -159,7 +165,7 @@ fn is_of(arguments: &Arguments, shader: &Shader) -> bool {
     arguments.kernel.as_deref().is_none_or(|name| shader.kernel.name() == name)
 }
 
-/// The cases that launch the kernel, the cheapest first, and the programs of all that they launch.
+/// The cases that launch the kernel, the cheapest first, and the programs of all shaders that they launch.
 fn prepare(arguments: &Arguments, device: &Device) -> Result<(Vec<Costed>, Base)> {
     let tunings = ["hardware", "software"];
     let drawn = (0..arguments.cases).into_par_iter().flat_map_iter(|index| {
@@ -200,15 +206,15 @@ fn prepare(arguments: &Arguments, device: &Device) -> Result<(Vec<Costed>, Base)
     Ok((costed, base))
 }
 
-/// The programs of a text with a mistake; `None` for what naga refuses.
-struct Mistaken<'a> {
+/// The programs of texts with a fault; `None` if naga refuses a text.
+struct Faulty<'a> {
     mutant: &'a Mutant,
     base: &'a Base,
     own: HashMap<Shader, Option<Arc<Program>>>,
 }
 
-impl Mistaken<'_> {
-    /// Whether a plan launches a program that has the mistake.
+impl Faulty<'_> {
+    /// Whether a plan launches a program that has the fault.
     fn is_in(&mut self, case: &Prepared) -> bool {
         let mut found = false;
         for shader in case.plan.shaders() {
@@ -222,7 +228,7 @@ impl Mistaken<'_> {
         found
     }
 
-    /// Whether a function has another result, in the first text of an element type that has the mistake.
+    /// Whether a function has another result, in the first text of an element type that has the fault.
     fn is_wrong_function(&self) -> bool {
         let mut types = HashSet::new();
         self.base.iter().any(|(shader, (text, _))| {
@@ -233,21 +239,21 @@ impl Mistaken<'_> {
         })
     }
 
-    /// The program of a shader. Texts that naga refuses stay as they are.
+    /// The program of a shader: the right one if naga refuses the text with the fault.
     fn program(&self, shader: &Shader) -> Result<Arc<Program>> {
         Ok(Arc::clone(self.own[shader].as_ref().unwrap_or(&self.base[shader].1)))
     }
 }
 
-/// The plans whose texts have a mistake: the cheapest one of each shader with workgroups along one axis,
-/// along two or along three, then the next ones; and all rare ones.
+/// The plans whose texts have a fault. For each shader, and workgroups along one axis, two or three, the
+/// cheapest plan comes first, then the next ones; and then all rare ones.
 fn plans<'a>(mutant: &Mutant, cases: &'a [Costed], base: &Base, count: usize) -> Vec<&'a Costed> {
     let has = |shader: &&Shader| base[*shader].0.contains(&mutant.declaration);
     let mut turns: HashMap<(&Shader, usize), usize> = HashMap::new();
     let mut all: Vec<(usize, &Costed)> = Vec::new();
     let mut rare = Vec::new();
     for costed in cases {
-        // The turn of a case is the first one among its shaders.
+        // The turn of a case is the earliest of its shaders.
         let own = costed.case.plan.launches().iter().filter(|launch| has(&launch.shader()));
         let turn = own.map(|launch| {
             let axes = launch.grid().iter().filter(|&&groups| groups > 1).count();
@@ -275,18 +281,18 @@ fn fate(
     let edited = device.map(|device| {
         let mutant = mutant.clone();
         device.with_edited_shaders(move |_, text| match mutant.apply(&text) {
-            Some(mistaken) if Program::new(&mistaken).is_ok() => mistaken,
+            Some(faulty) if Program::new(&faulty).is_ok() => faulty,
             _ => text,
         })
     });
-    let mut mistaken = Mistaken { mutant, base, own: HashMap::new() };
-    if functions::FILES.contains(&&*mutant.file) && mistaken.is_wrong_function() {
+    let mut faulty = Faulty { mutant, base, own: HashMap::new() };
+    if functions::FILES.contains(&&*mutant.file) && faulty.is_wrong_function() {
         return Fate::Function;
     }
     let mut fate = Fate::Invalid;
     for costed in plans(mutant, cases, base, count) {
-        if mistaken.is_in(&costed.case) {
-            fate = costed.find(&mistaken);
+        if faulty.is_in(&costed.case) {
+            fate = costed.find(&faulty);
             if let (Fate::Survived, Some(device)) = (fate, &edited)
                 && costed.case.is_right_on(device).is_ok_and(|is_right| !is_right)
             {
@@ -301,18 +307,18 @@ fn fate(
 }
 
 impl Costed {
-    /// What finds a mistake in this plan.
-    fn find(&self, mistaken: &Mistaken) -> Fate {
+    /// What detects a fault in this plan.
+    fn find(&self, faulty: &Faulty) -> Fate {
         let case = &self.case;
         let operator = case.case.operator.checked(&case.case.inputs());
         let Some(operator) = operator.ok().filter(|_| case.are_right) else {
-            return if self.differs(mistaken) { Fate::Differs } else { Fate::Survived };
+            return if self.differs(faulty) { Fate::Differs } else { Fate::Survived };
         };
-        let program = |shader: &Shader| mistaken.program(shader);
+        let program = |shader: &Shader| faulty.program(shader);
         let mut task = Task::of_case(case, &operator);
         task.max_iterations = task.max_iterations.min(self.cost as u32 + 100);
         let Ok(is_right) = task.refuse(self.fuel(), program) else { return Fate::Refused };
-        let right = |shader: &Shader| Ok(Arc::clone(&mistaken.base[shader].1));
+        let right = |shader: &Shader| Ok(Arc::clone(&faulty.base[shader].1));
         let is_proven = || *self.is_proven.get_or_init(|| task.prove_with(right).is_ok());
         match (task.prove_with(program).is_ok(), is_right) {
             (true, true) => Fate::Survived,
@@ -323,15 +329,15 @@ impl Costed {
         }
     }
 
-    /// Whether the results of this plan show a mistake.
-    fn differs(&self, mistaken: &Mistaken) -> bool {
+    /// Whether the results of this plan show a fault.
+    fn differs(&self, faulty: &Faulty) -> bool {
         let (case, mut fuel) = (&self.case, Fuel(self.fuel()));
-        run::run(&case.plan, &case.inputs, |s| mistaken.program(s), &mut fuel, |_, _| ())
+        run::run(&case.plan, &case.inputs, |s| faulty.program(s), &mut fuel, |_, _| ())
             .and_then(|memory| case.check(&memory))
             .is_err()
     }
 
-    /// The iterations after which loops are taken not to end. Such a text is for no driver.
+    /// The number of iterations after which loops count as endless. No driver gets such a text.
     fn fuel(&self) -> u64 {
         4 * self.cost + 10_000
     }
@@ -341,7 +347,7 @@ impl Costed {
 struct Fuel(u64);
 
 impl Watch for Fuel {
-    fn launch(&mut self, invocations: u64) {
+    fn launch(&mut self, invocations: u64, _workgroup: usize, _bytes: usize) {
         self.0 = self.0.saturating_sub(invocations);
     }
 
@@ -352,7 +358,7 @@ impl Watch for Fuel {
     }
 }
 
-/// The file, the declaration, the line of it and the column, and what became of what.
+/// The file, the declaration, the line and the column in it, and the replaced and the new text.
 fn describe(mutant: &Mutant) -> String {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut names = mutant.declaration.split(|c: char| !c.is_alphanumeric() && c != '_');
@@ -363,7 +369,7 @@ fn describe(mutant: &Mutant) -> String {
     format!("{}, {name} {}:{}: `{before}` -> `{after}`", mutant.file, line + 1, column + 1)
 }
 
-/// The line in the file, from 1 on; 0 where it is not known.
+/// The line in the file, from 1 on; 0 if it is unknown.
 fn line(mutant: &Mutant) -> usize {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../").to_string() + &mutant.file;
     let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -389,15 +395,15 @@ mod tests {
         prepare(&line.arguments, &Device::cpu()).unwrap()
     }
 
-    /// Random cases keep to what they bind, and to barriers.
+    /// Random cases stay within their bindings, and have no races.
     #[test]
     fn random_cases_run_on_the_machine() {
         prepared("300");
     }
 
-    /// A line of the list that no text has any more would excuse nothing.
+    /// Each line of the list is a fault of a text.
     #[test]
-    fn equivalent_mistakes_are_in_texts() {
+    fn equivalent_faults_are_in_texts() {
         let shaders: Vec<Shader> = kernels().into_iter().flat_map(|k| k.shaders(256)).collect();
         let found = shaders.par_iter().flat_map_iter(|shader| mutants(&shader.source()));
         let found: HashSet<String> = found.map(|mutant| describe(&mutant)).collect();
@@ -406,15 +412,15 @@ mod tests {
         assert!(stale.is_empty(), "{}", stale.join("\n"));
     }
 
-    /// The mistakes of drivers are found by results, without the strict machine and the proof.
+    /// The faults of drivers are detected by results, without the strict machine and the proof.
     #[test]
-    fn known_mistakes_are_killed() {
+    fn known_faults_are_killed() {
         let (cases, base) = prepared("900");
         let survive = known::mutants().into_par_iter().filter(|mutant| {
-            let mut mistaken = Mistaken { mutant, base: &base, own: HashMap::new() };
+            let mut faulty = Faulty { mutant, base: &base, own: HashMap::new() };
             !plans(mutant, &cases, &base, usize::MAX)
                 .into_iter()
-                .any(|costed| mistaken.is_in(&costed.case) && costed.differs(&mistaken))
+                .any(|costed| faulty.is_in(&costed.case) && costed.differs(&faulty))
         });
         let survive: Vec<_> = survive.map(|mutant| describe(&mutant)).collect();
         assert!(survive.is_empty(), "{survive:#?}");

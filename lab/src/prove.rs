@@ -1,6 +1,6 @@
-//! What plans compute, for all inputs: each is run once on the strict machine, as plain bits, which
-//! shows accesses and races, and once with the sets of elements that values are the maxima of. The
-//! sets of the results are compared with the operators' definitions.
+//! What plans compute, for all inputs. The strict machine runs each plan once with plain bits, which
+//! detects wrong accesses and races, and once with the sets of elements that values are the maxima of.
+//! The sets of the results are compared with the operators' definitions.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ use crate::{run, sets, traffic};
 
 #[derive(Args)]
 pub struct Arguments {
-    /// Random cases, each with the plans for GPUs and those for software adapters
+    /// Random cases, each with hardware tuning and with software tuning
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub cases: u64,
     /// The seed of the cases
@@ -57,13 +57,13 @@ pub struct Task<'a> {
     pub max_iterations: u32,
 }
 
-/// What plans have that are not proven.
+/// Why plans are not proven.
 pub const PARTS: &str = "a launch stores positions where it has the rows, and others do the rest";
 pub const POSITIONS: &str = "positions are chosen in a way that the machine does not know";
-/// None of these: a hole, or a fault.
+/// None of these: a gap in the proof, or a fault.
 pub const OPEN: &str = "NOT KNOWN";
 
-/// A machine that refuses all that it can: loops that run longer than `max_iterations`, and what takes
+/// A machine that refuses all that it can: loops that run longer than `max_iterations`, and plans that take
 /// more iterations than are `left`.
 struct Strict {
     max_iterations: u32,
@@ -84,7 +84,7 @@ impl Watch for Strict {
     }
 }
 
-/// Whether an operator finds positions, and of equal elements the last one.
+/// Whether an operator finds positions, and then whether the last of equal elements wins.
 fn indices(operator: &Operator) -> Option<bool> {
     match operator {
         Operator::ReduceMax(op) => op.indices.map(|indices| indices.last),
@@ -114,8 +114,8 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The inputs whose elements are followed: of a gradient that of the maxima, and of a scatter the data
-    /// and the updates. What positions are found by is given.
+    /// The inputs whose elements are followed: for gradients that of the maxima, for scatters the data and the
+    /// updates. What a gradient finds positions by is not followed.
     fn followed(&self) -> Vec<usize> {
         match self.operator {
             Operator::ScatterMax(_) => vec![0, 2],
@@ -159,7 +159,7 @@ impl<'a> Task<'a> {
         memory
     }
 
-    /// The key of the initial value, if it changes anything: 0 is that of nothing.
+    /// The key of the initial value, unless it is 0, which changes nothing.
     fn initial(&self, t: ElementType) -> Option<u64> {
         let ranking = Ranking::of(self.operator, t)?;
         ranking.initial(self.operator).filter(|&key| key != 0)
@@ -179,7 +179,7 @@ impl<'a> Task<'a> {
 
     /// Why a plan of such an operator may not be proven.
     fn kind(&self) -> &'static str {
-        // A scatter with positions has two for each part of the rows: of elements, and of places.
+        // A scatter with positions has two such launches for each part of the rows: elements and places.
         let is_finish = |launch: &&Launch| {
             let shader = launch.shader();
             shader.kernel.name() == "segment_finish" && shader.is("initial") == shader.is("places")
@@ -200,7 +200,7 @@ impl<'a> Task<'a> {
     }
 
     /// Fails if the strict machine refuses these programs, or if they take more iterations.
-    /// Gives whether their results are right.
+    /// Returns whether their results are right.
     pub fn refuse(
         &self,
         iterations: u64,
@@ -308,8 +308,7 @@ impl<'a> Task<'a> {
         Ok(())
     }
 
-    /// Each element of a gradient is what it should be the sum of, in order; where nothing is added it is
-    /// one value, moved.
+    /// Each element of a gradient is the right sum, in order, or, if nothing is added, one value, moved.
     fn are_sums(&self, memory: &mut Memory, names: &[u32]) -> Result<()> {
         let lists = sets::sums(self.operator, &self.tensors)?.context("no definition")?;
         let elements = self.expected.iter().flat_map(|(buffer, view, expected)| {
@@ -373,7 +372,7 @@ impl<'a> Task<'a> {
         Ok(())
     }
 
-    /// A result is the maximum of a set; where positions are found, the element that wins.
+    /// A result is the maximum of a set; if positions are found, it is the element that wins.
     fn is_maximum(
         &self,
         memory: &mut Memory,
@@ -389,7 +388,7 @@ impl<'a> Task<'a> {
             return Ok(());
         }
         let found = whole(&shades).filter(|&(kind, _)| kind == ELEMENT);
-        // -0 and +0 are equal, and not the same.
+        // -0 and +0 are equal, but have different bits.
         let is_exact = !sets.finds_positions || !t.is_float();
         let Some((_, found)) = found.filter(|&(_, found)| is_exact || found != set) else {
             let bad = shades.iter().find(|&&byte| byte == UNWRITTEN || byte == WRAPPED);
@@ -425,7 +424,7 @@ impl<'a> Task<'a> {
         if indices(self.operator) == Some(true) {
             in_order.reverse();
         }
-        // Of elements that share memory, the one that comes first wins.
+        // Among elements that share memory, the first one wins.
         let mut names = HashSet::new();
         in_order.retain(|&(_, name)| names.insert(name));
         // The machine knows elements by name. So those that may win must have the order of their names.
@@ -451,7 +450,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// What became of the plans that launch a kernel.
+/// The outcomes of the plans that launch a kernel.
 #[derive(Default)]
 pub struct Row {
     pub plans: usize,
@@ -610,7 +609,7 @@ fn items(arguments: &Arguments) -> Result<Vec<Outcome>> {
     all.collect()
 }
 
-/// An item of about so many elements, as far as its windows fit.
+/// The item with about so many elements, or as many more as its windows need.
 fn small(item: &Item, elements: usize) -> Result<Item> {
     let mut elements = elements;
     loop {
@@ -642,7 +641,7 @@ mod tests {
         arguments: Arguments,
     }
 
-    /// Plans keep to what they may do, and all values are proven but those with a known reason.
+    /// The strict machine refuses no plan, and all values are proven, except for known reasons.
     #[test]
     fn values_are_proven() {
         let line = Line::parse_from(["prove", "--cases", "200", "--elements", "1024"]);
@@ -657,8 +656,8 @@ mod tests {
         assert!(proven > outcomes.len() * 4 / 5, "{proven} of {}", outcomes.len());
     }
 
-    /// Proves an operator's plan, with something replaced in the texts, of which one must have it. The kernel
-    /// that makes elements of what unordered segments found keeps its text.
+    /// Proves an operator's plan with `find` replaced in the texts. At least one text must have it. The text
+    /// of `segment_finish` is replaced only for scatters.
     fn prove_replaced(
         operator: &Operator,
         tensors: &[&Tensor],
@@ -686,7 +685,7 @@ mod tests {
         let found = task.prove_with(|shader: &Shader| {
             let text = shader.source();
             is_there |= text.contains(find);
-            // Other texts than those of segments have the same lines.
+            // Segments change other texts, which have the same lines.
             let own = shader.kernel.name() != "segment_finish"
                 || matches!(operator, Operator::ScatterMax(_));
             Ok(Arc::new(Program::new(&if own { text.replace(find, replace) } else { text })?))
@@ -695,7 +694,7 @@ mod tests {
         found
     }
 
-    /// Levels that one launch stores: each is a pooling of the elements, as which it is proven.
+    /// Levels that one launch stores: each is proven as a pooling of the elements.
     #[test]
     fn levels_of_a_pyramid_are_proven() {
         for case in rare::pyramids().unwrap() {
@@ -707,15 +706,19 @@ mod tests {
         }
     }
 
-    /// A position of another element, and ties that another element wins, are seen.
+    /// A position of another element is detected, and so are ties that another element wins.
     #[test]
     fn wrong_positions_are_refused() {
         let data = Tensor::from_slice([1, 5000], &[1.0f32; 5000]).unwrap();
         for (last, find, replace) in [
             (false, "", ""),
             (true, "", ""),
-            (false, "key_above(others, mine) | first", "key_above(others, mine)"),
-            (false, "(place < places[local])", "(place > places[local])"),
+            (
+                false,
+                "key_above(other, rank) | (key_equal(other, rank)",
+                "key_above(other, rank) | (false",
+            ),
+            (false, "(b.place < a.place)", "(b.place > a.place)"),
             (true, "!key_above(best.rank, rank), last", "key_above(rank, best.rank), last"),
             (false, "(last | (found.place == NO_PLACE))", "true"),
             (true, "(last | (found.place == NO_PLACE))", "(found.place == NO_PLACE)"),
@@ -729,7 +732,7 @@ mod tests {
         }
     }
 
-    /// Unordered segments compare what the launches before found: what else is compared or stored is seen.
+    /// Unordered segments compare what earlier launches found. Other comparisons and stores are detected.
     #[test]
     fn wrong_scatters_are_refused() {
         // Ten invocations alternate: each has rows of these ids.
@@ -760,7 +763,7 @@ mod tests {
             (ElementType::F32, true, "select(0u, item_word", "select(1u, item_word"),
             (ElementType::F32, true, "if word != 0u", "if word != 1u"),
             (ElementType::F32, true, "best = max(best, select(", "best = (select("),
-            (ElementType::F32, true, "row < end", "row + 1u < end"),
+            (ElementType::F32, true, "width < end", "width + 1u < end"),
             (ElementType::F32, true, "key_rank(load_element(element))", "load_element(element)"),
             (ElementType::U8, true, "", ""),
             (ElementType::U8, true, "best = 0u;", ""),
@@ -857,7 +860,7 @@ mod tests {
         }
     }
 
-    /// A gradient that goes elsewhere, one that is lost, another order, and what is no sum.
+    /// Gradients at the wrong element, lost ones, another order, and results that are no sums.
     #[test]
     fn wrong_sums_are_refused() {
         for t in [ElementType::F32, ElementType::Bf16] {
@@ -868,12 +871,12 @@ mod tests {
             let inputs = [tensor(&[1, 2, 9, 10]), tensor(&[1, 2, 7, 8])];
             for (find, replace) in [
                 ("", ""),
-                ("begin + k)", "begin + k + 1u)"),
+                ("sum, keys[row + k]", "sum, keys[(row + k) ^ 1u]"),
                 ("for (var i = first.begin;", "for (var i = first.begin + 1u;"),
                 ("maxima[row + k] == key", "maxima[row + k] <= key"),
-                ("sum = add_rounded(sum, gradient", "sum = (gradient"),
+                ("sum = add_rounded(sum, keys", "sum = (keys"),
                 ("var sum = NOTHING;", "var sum = NOTHING + 1u;"),
-                ("sum = add_rounded(sum, gradient(", "sum = add_rounded(gradient(0u), gradient("),
+                ("sum = add_rounded(sum, keys", "sum = add_rounded(keys[0], keys"),
             ] {
                 let operator = MaxPoolBackward::new(MaxPool::new([3, 3])).into();
                 let found = prove_replaced(&operator, &inputs.each_ref(), (find, replace));
@@ -882,10 +885,10 @@ mod tests {
         }
     }
 
-    /// A foreign element, a lost one, and one whose key is not taken, are seen.
+    /// A foreign element, a lost one, and a wrong key are detected.
     #[test]
     fn wrong_sets_are_refused() {
-        // Keys are compared for what there is: a NaN among it.
+        // Keys are compared only for these elements, so one of them is NaN.
         let mut elements = [1.0f32; 320];
         elements[5] = f32::NAN;
         let data = Tensor::from_slice([8, 40], &elements).unwrap();

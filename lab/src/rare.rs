@@ -1,4 +1,4 @@
-//! Cases that random ones rarely have: each shows a mistake that no other one showed.
+//! Cases that are rare among random ones. Each detects a fault that no other case detected.
 
 use wgmax::operator::{
     Indices, Layout, MaxPool, MaxPoolBackward, MaxUnpool, Numbering, Operator, ReduceMax,
@@ -55,8 +55,8 @@ pub fn pyramids() -> Result<Vec<Prepared>> {
         (Bf16, [44, 80], None),
         (F32, [70, 77], None),
         (I64, [8, 200], None),
-        // Several tiles along both axes, and windows that end behind their level: of the first level a
-        // partial one is left out, of later ones it is kept.
+        // Several tiles along both axes, and windows that end after their level: partial windows of the first
+        // level are left out, those of later levels are kept.
         (F32, [131, 147], Some(2)),
         (F32, [132, 150], Some(3)),
         (U8, [270, 257], Some(2)),
@@ -87,7 +87,7 @@ pub fn pyramids() -> Result<Vec<Prepared>> {
             let operator = MaxPool::new(taps).strides([2 << level; 2]).rounding(rounding);
             let result = operator.run(&cpu, &used)?.into_vec().remove(0);
             sizes = [result.shape()[2], result.shape()[3]];
-            // The second level begins behind other elements.
+            // The second level begins after other elements.
             let pitches = View::from(result.desc()).pitches();
             let view = View::new(result.desc().clone(), if level == 1 { 8 } else { 0 }, pitches)?;
             chain.output_as(slot, view.clone())?;
@@ -122,8 +122,8 @@ fn bound(bytes: u64) -> PlanOverrides {
     PlanOverrides { max_binding_size: Some(bytes), ..own() }
 }
 
-fn groups(most: u32) -> PlanOverrides {
-    PlanOverrides { max_workgroups_per_dimension: Some(most), ..own() }
+fn groups(max: u32) -> PlanOverrides {
+    PlanOverrides { max_workgroups_per_dimension: Some(max), ..own() }
 }
 
 fn drawn(t: ElementType, shape: &[usize]) -> Result<Tensor> {
@@ -164,7 +164,7 @@ fn poolings() -> Result<Vec<Case>> {
         (apart(&[4, 9]), F32, &[1, 1, 96, 96], small),
         // More workgroups than there are tiles of levels.
         (apart(&[12, 8]), I64, &[3, 1, 30, 36], groups(2)),
-        // Windows that split an axis of so many elements that their ratio is rounded.
+        // Adaptive windows along an axis of so many elements that their ratio is rounded.
         (MaxPool::adaptive([100_000]), U8, &[1, 1, 199_999], own()),
         // Groups of two dimensions, and of three.
         (pool(&[2]), F32, &[3, 3, 400], groups(3)),
@@ -195,7 +195,7 @@ fn poolings() -> Result<Vec<Case>> {
 fn gradients() -> Result<Vec<Case>> {
     let pool = |kernel: &[usize]| MaxPool::new(kernel.to_vec());
     let from_data: [(MaxPool, &[usize]); 4] = [
-        // Several tiles, and elements behind the last window.
+        // Several tiles, and elements after the last window.
         (pool(&[2]), &[1, 1, 3000]),
         // Tiles of two planes.
         (pool(&[2, 2]), &[2, 1, 3, 3]),
@@ -215,7 +215,7 @@ fn gradients() -> Result<Vec<Case>> {
         (pool(&[2]), 0, F16, &[1, 1, 203], bound(516)),
         (pool(&[2]), 1, F32, &[2, 3, 90], bound(1000)),
         (pool(&[2]).pads([1], [0]), 0, F32, &[1, 1, 2], own()),
-        // A window that reaches over the first element and has none.
+        // A window that spans the first element and has none.
         (
             pool(&[2, 2, 2]).dilations([1, 1, 5]).pads([0, 0, 1], [0, 0, 3]),
             0,
@@ -248,14 +248,14 @@ fn gradients() -> Result<Vec<Case>> {
         tensors: vec![drawn(F32, &[1, 1, 300])?, all],
         overrides: bound(516),
     });
-    // Positions along axes that are not beside one another.
+    // Positions along axes that are not adjacent.
     let reduce = ReduceMax::new().axes([1, 3]).indices(Indices::new(ElementType::I32));
     let shape = [2, 3, 2, 3, 2];
     let results = oracle::run(&reduce.clone().into(), &[&drawn(F32, &shape)?])?;
     let tensors = vec![results[1].clone(), drawn(F32, results[0].shape())?];
     let operator = ReduceMaxBackward::new(reduce).from_indices(shape).into();
     cases.push(Case { operator, tensors, overrides: own() });
-    // A position of no update: these are fewer than the data along the other axis.
+    // A position that names no update: updates are fewer than the data along the other axis.
     let scatter = ScatterMax::along(0).indices(Indices::new(ElementType::I32));
     let operator = ScatterMaxBackward::new(scatter).from_indices([2, 2]).into();
     let tensors = vec![Tensor::from_slice([2, 3], &[0i32, 1, 0, -1, 0, 1])?, drawn(F32, &[2, 3])?];
@@ -298,7 +298,7 @@ fn others() -> Result<Vec<Case>> {
     // An offset after the last row.
     let after = Tensor::from_slice([3], &[0i32, 2, 9])?;
     add(SegmentMax::offsets().status(true).into(), &[drawn(F32, &[4])?, after], own());
-    // Wide ids at the end, whose low words are segments.
+    // Wide ids at the end, whose low words are valid ids.
     let wide: Vec<i64> =
         (0..256).map(|row| if row < 200 { row / 50 } else { (1 << 32) + 3 }).collect();
     let wide = Tensor::from_slice([256], &wide)?;

@@ -10,6 +10,7 @@ use wgmax_cli::table::Table;
 
 use crate::count::Counts;
 use crate::machine::LANES;
+use crate::model::{GPUS, Gpu, Share};
 
 /// An item, made smaller, and its counts.
 pub struct Row {
@@ -56,12 +57,21 @@ impl Counts {
         }
     }
 
+    /// Loads that a warp has in flight when it waits.
+    pub fn loads_in_flight(&self) -> f64 {
+        self.loads as f64 / self.waits.max(1) as f64
+    }
+
     fn json(&self, fewest: u64) -> Value {
         json!({
             "efficiency": self.efficiency(),
             "requested": self.requested as f64 / fewest as f64,
             "traffic": self.memory as f64 / fewest as f64,
             "operations": self.operations_of(fewest),
+            "common": of_lanes(self.common, fewest) / LANES as f64,
+            "loads_in_flight": self.loads_in_flight(),
+            "workgroup_steps": self.steps as f64 / fewest as f64,
+            "barriers": self.barriers,
             "idle": self.idle(),
             "invocations": self.invocations,
         })
@@ -113,6 +123,11 @@ impl Row {
 }
 
 impl Counted {
+    /// The share of a GPU's memory speed, by the model.
+    pub fn share(&self, gpu: &Gpu) -> Share {
+        gpu.share(self.launches.iter().map(|(_, counts)| counts), self.fewest)
+    }
+
     /// Bytes requested, and bytes to and from memory, divided by the fewest.
     pub fn ratios(&self) -> (f64, f64) {
         let ratio = |bytes: u64| bytes as f64 / self.fewest as f64;
@@ -134,6 +149,18 @@ impl Report {
             text += &format!("{}: {}\n", row.item.name, each.collect::<Vec<_>>().join(", "));
         }
         text
+    }
+
+    /// The share of each GPU's memory speed that an item reaches in the model.
+    pub fn model(&self) -> String {
+        let header: Vec<&str> = ["item"].into_iter().chain(GPUS.map(|gpu| gpu.name)).collect();
+        let mut table = Table::new(&header);
+        for row in &self.rows {
+            let Ok(counted) = &row.result else { continue };
+            let shares = GPUS.iter().map(|gpu| counted.share(gpu).to_string());
+            table.add_row([row.item.name.clone()].into_iter().chain(shares).collect::<Vec<_>>());
+        }
+        format!("{table}\n{MODEL_LEGEND}")
     }
 
     pub fn json(&self) -> Value {
@@ -167,6 +194,10 @@ impl fmt::Display for Report {
     }
 }
 
+const MODEL_LEGEND: &str = "\
+a model, not measured: the share of the memory's speed, and what bounds it: m
+memory, c near caches, a arithmetic, w workgroup memory, l the latency of loads";
+
 const LEGEND: &str = "\
 efficiency: bytes that warps of 32 use, of the 32-byte sectors they request
 idle: the part of loop iterations in which an invocation waits for others of
@@ -175,4 +206,5 @@ requested: bytes of these sectors, over the fewest (inputs and results, once)
 traffic: bytes to and from memory behind caches of 128 KiB and 4 MiB, over the
   fewest
 operations: operations of one component, as the text has them and with idle
-  invocations, for each of the fewest bytes; compilers save some";
+  invocations, for each of the fewest bytes, without those that are the same
+  in a whole workgroup; compilers save some";

@@ -36,6 +36,9 @@ pub struct Arguments {
     /// Print the operations of each function of the shaders, too
     #[arg(long)]
     functions: bool,
+    /// Print what a model of ten GPUs makes of the counts, too
+    #[arg(long)]
+    model: bool,
     /// Write all counts as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -47,6 +50,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     println!("{report}");
     if arguments.functions {
         print!("{}", report.functions());
+    }
+    if arguments.model {
+        println!("{}", report.model());
     }
     if let Some(path) = &arguments.json {
         std::fs::write(path, format!("{:#}\n", report.json()))?;
@@ -103,10 +109,12 @@ fn count_item(item: &Item, choice: TuningChoice, row_bytes: usize) -> anyhow::Re
         launches.push((launch.label(), counter.take()));
     })?;
     check(&plan, &placed, &memory)?;
+    // The last stores are still in the cache.
+    if let Some((_, last)) = launches.last_mut() {
+        last.memory += counter.rest();
+    }
     let mut sum = Counts::default();
     launches.iter().for_each(|(_, counts)| sum.add(counts));
-    // The last stores are still in the cache.
-    sum.memory += counter.rest();
     let bytes = plan.inputs().iter().chain(plan.outputs()).map(|desc| desc.byte_len() as u64);
     Ok(Counted { launches, sum, functions: counter.functions, fewest: bytes.sum() })
 }

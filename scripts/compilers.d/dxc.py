@@ -11,10 +11,10 @@ import sys
 import uuid
 from ctypes import POINTER, c_int32, c_size_t, c_uint32, c_void_p, c_wchar_p
 
-# Those of wgpu-hal, compile_dxc.
+# The flags of wgpu-hal (compile_dxc).
 FLAGS = ["-E", "main", "-T", "cs_6_0", "-HV", "2018", "-no-warnings", "-Ges"]
 UTF8 = 65001
-# DXC says so of every shader where this library of Windows is not.
+# DXC prints this for every shader if this library of Windows is missing.
 UNSIGNED = "warning: DXIL signing library (dxil.dll,libdxil.so) not found."
 
 
@@ -66,7 +66,7 @@ def version(compiler):
 
 
 def compile_file(compiler, path):
-    """Whether a file is accepted, and the messages. wgpu refuses what has any."""
+    """Whether a file is accepted, and the messages. wgpu refuses a shader with messages."""
     with open(path, "rb") as file:
         text = file.read()
     flags = (c_wchar_p * len(FLAGS))(*FLAGS)

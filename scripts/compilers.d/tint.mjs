@@ -4,10 +4,9 @@
 //
 // One line a file: the file, `accepted` or `refused`, and Tint's messages, after tabs.
 //
-// The device is Dawn's own that has no driver behind it, with WebGPU's default limits. Tint reads
-// the text, checks it (uniformity, limits and layout included) and gives its messages; what a
-// driver would make of it is another matter, and takes up to minutes and gigabytes a shader on
-// software.
+// The device is Dawn's null device, which has no driver, with WebGPU's default limits. Tint reads the
+// text, checks it (uniformity, limits and layout included) and gives its messages. No driver compiles
+// the shader, which would take up to minutes and gigabytes on software.
 
 import fs from 'node:fs';
 import path from 'node:path';
@@ -39,5 +38,5 @@ for (const file of files) {
   const words = lines.map((line) => line.replace(/\s+/g, ' '));
   fs.writeSync(1, [file, answer, ...words].join('\t') + '\n');
 }
-// Dawn's threads would keep the process.
+// Dawn's threads would keep the process alive.
 process.exit(0);

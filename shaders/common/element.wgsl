@@ -74,18 +74,15 @@ fn is_nan(low: vec2<u32>, high: vec2<u32>) -> vec2<bool> {
 @if(float16 || bfloat16)
 fn element_key_with(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
     let sign = (words >> vec4<u32>(15u)) & vec4<u32>(0x00010001u);
-    let flipped = words ^ ((sign * 0x7fffu) | vec4<u32>(0x80008000u));
-    let key = flipped ^ vec4<u32>(ranking.complement);
-    let nan = nan_mask(words);
-    return (key & ~nan) | (vec4<u32>(ranking.nan_key) & nan);
+    let key = words ^ (sign * 0x7fffu) ^ vec4<u32>(0x80008000u ^ ranking.complement);
+    return key ^ ((key ^ vec4<u32>(ranking.nan_key)) & nan_mask(words));
 }
 
 @if(float16 || bfloat16)
 fn words_of_keys(keys: vec4<u32>) -> vec4<u32> {
     let negative = (~keys >> vec4<u32>(15u)) & vec4<u32>(0x00010001u);
-    let bits = keys ^ ((negative * 0x7fffu) | vec4<u32>(0x80008000u));
-    let nan = nan_mask(bits);
-    return (bits & ~nan) | (vec4<u32>(QUIET_NAN) & nan);
+    let bits = keys ^ (negative * 0x7fffu) ^ vec4<u32>(0x80008000u);
+    return bits ^ ((bits ^ vec4<u32>(QUIET_NAN)) & nan_mask(bits));
 }
 
 // All ones in the halves of a word that are NaN. A half whose magnitude is above infinity

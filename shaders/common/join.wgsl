@@ -6,7 +6,8 @@ import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 
-// The larger of each key and that of the initial value. A larger word has the larger key in its top bits.
+// The larger of each key and the initial value's key. The larger of two words has the larger key in its
+// top bits.
 @if(bits8)
 fn joined(keys: vec4<u32>) -> vec4<u32> {
     let initial = vec4<u32>(params.low);

@@ -1,4 +1,4 @@
-// The elements of a view become contiguous. The CPU kernel is in src/plan/view.rs.
+// Copies the elements of a view to contiguous memory. The CPU kernel is in src/plan/view.rs.
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::source::source_block;
 import generated::{WORKGROUP, params};

@@ -1,5 +1,5 @@
-// Contiguous elements are copied to the places of a view. The memory between these places does not
-// change. The CPU kernel is in src/plan/view.rs.
+// Copies contiguous elements to the places of a view. The memory between these places does not change.
+// The CPU kernel is in src/plan/view.rs.
 import package::common::block::{ELEMENT_BITS, PER_WORD};
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::memory::memory_word;

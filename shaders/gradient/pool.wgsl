@@ -53,7 +53,7 @@ fn span(i: u32, number: u32) -> Span {
     return Span(begin, end, rest);
 }
 
-// The quotient of numbers and places within a plane.
+// For numbers and places within a plane.
 @if(small)
 fn quotient_within(n: u32, by: vec4<u32>) -> u32 {
     return small_quotient(n, by);
@@ -81,10 +81,12 @@ fn sum_of(element: u32) -> Sum {
             let line = (plane + j) * params.axes[2].outputs;
             for (var k = third.begin; k < third.end; k++) {
                 let window = (line + k) * inner + third.rest;
+                // The index and the gradient are in flight together.
                 let found = indices[(params.index_base + window) * params.index_words] == wanted;
+                let addend = gradient(params.gradient_base + window);
                 // A window without elements has the index of its plane's first element.
                 if found && (number >= inner || is_tap(i, j, k)) {
-                    sum = add_rounded(sum, gradient(params.gradient_base + window));
+                    sum = add_rounded(sum, addend);
                 }
             }
         }

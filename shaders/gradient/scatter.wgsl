@@ -26,7 +26,7 @@ fn stores(item: u32, element: u32) -> bool {
     return true;
 }
 
-// Results are 0 before.
+// The result is 0 before the launch.
 @if(bits16)
 fn store(item: u32, element: u32) {
     let value = source_word(item / 2u) >> ((item % 2u) * 16u);

@@ -13,8 +13,28 @@
 @if(float64) alias Sum = vec2<u32>;
 @if(float64) const NOTHING: Sum = vec2<u32>(0u, 0u);
 
+// The sum of +0 and a number: -0 becomes +0.
+@if(!float64)
+fn first_sum(number: Sum) -> Sum {
+    let magnitude = number & 0x7fffffffu;
+    return select(select(number, 0u, magnitude == 0u), 0x7fc00000u, magnitude > 0x7f800000u);
+}
+
+@if(float64)
+fn first_sum(number: Sum) -> Sum {
+    let magnitude = number.y & 0x7fffffffu;
+    if magnitude > 0x7ff00000u || (magnitude == 0x7ff00000u && number.x != 0u) {
+        return vec2<u32>(0u, 0x7ff80000u);
+    }
+    return select(number, NOTHING, (magnitude | number.x) == 0u);
+}
+
 @if(!float64)
 fn add_rounded(a: Sum, b: Sum) -> Sum {
+    // Most elements are the maximum of at most one window: few invocations of a warp add two numbers.
+    if a == NOTHING {
+        return first_sum(b);
+    }
     let is_less = (a & 0x7fffffffu) < (b & 0x7fffffffu);
     let large = select(a, b, is_less);
     let small = select(b, a, is_less);
@@ -62,6 +82,9 @@ fn mantissa(magnitude: u32) -> u32 {
 
 @if(float64)
 fn add_rounded(a: Sum, b: Sum) -> Sum {
+    if all(a == NOTHING) {
+        return first_sum(b);
+    }
     let a_top = a.y & 0x7fffffffu;
     let b_top = b.y & 0x7fffffffu;
     let is_less = a_top < b_top || (a_top == b_top && a.x < b.x);

@@ -12,7 +12,9 @@ import package::gradient::elements::gradient;
 @if(!bits16) import package::gradient::elements::store_sum;
 import package::gradient::sum::{NOTHING, Sum, add_rounded};
 @if(bits16) import package::gradient::sum::narrow;
-import package::pool::box::{Tile, is_wanted, key_at, load_tile, tile_at, tile_number, window_at};
+import package::pool::box::{
+    Tile, is_wanted, key_at, keys, load_tile, result_number, tile_at, tile_number, window_at
+};
 import package::pool::tile_search::{first_maximum, window_axes};
 import package::pool::windows::outputs;
 import generated::{MAXIMA, WORKGROUP, params};
@@ -20,8 +22,12 @@ import generated::{MAXIMA, WORKGROUP, params};
 @group(0) @binding(2) var<storage, read_write> result: array<u32>;
 @group(0) @binding(3) var<storage, read> gradients: array<u32>;
 
-// The key that is the maximum of each window of the tile; no element's if there is none.
+// For each window of the tile, the number of the key that is its maximum. A window without elements has
+// the number of no element's key.
 var<workgroup> maxima: array<u32, MAXIMA>;
+
+// Windows of an invocation.
+const SHARE: u32 = (MAXIMA + WORKGROUP - 1u) / WORKGROUP;
 
 // The first window of a tile that covers an element along an axis, and the one after the last.
 struct Span {
@@ -39,19 +45,21 @@ fn span(i: u32, distance: u32) -> Span {
     return Span(begin, end);
 }
 
-// Finds the maximum of a window of the tile.
-fn find(tile: Tile, number: u32) {
+// Finds the maximum of a window of the tile, and returns the window's gradient.
+fn find(tile: Tile, number: u32) -> Sum {
     let window = window_at(number);
     maxima[number] = 0xffffffffu;
-    if all(tile.window + window < outputs()) {
-        let strides = vec3<u32>(
-            params.windows.axes[0].stride,
-            params.windows.axes[1].stride,
-            params.windows.axes[2].stride,
-        );
-        let axes = window_axes(vec3<u32>(0u));
-        maxima[number] = first_maximum(tile, window * strides, axes).key;
+    if any(tile.window + window >= outputs()) {
+        return NOTHING;
     }
+    let strides = vec3<u32>(
+        params.windows.axes[0].stride,
+        params.windows.axes[1].stride,
+        params.windows.axes[2].stride,
+    );
+    let axes = window_axes(vec3<u32>(0u));
+    maxima[number] = first_maximum(tile, window * strides, axes).key;
+    return gradient(params.gradient_base + result_number(tile, tile.window + window));
 }
 
 fn sum_of(tile: Tile, element: vec3<u32>) -> Sum {
@@ -67,14 +75,11 @@ fn sum_of(tile: Tile, element: vec3<u32>) -> Sum {
     let second = span(1u, at.y);
     let third = span(2u, at.z);
     for (var i = first.begin; i < first.end; i++) {
-        let plane = tile.outer * params.windows.axes[0].outputs + tile.window.x + i;
         for (var j = second.begin; j < second.end; j++) {
-            let line = plane * params.windows.axes[1].outputs + tile.window.y + j;
             let row = (i * params.tiles.windows.y + j) * params.tiles.windows.z;
-            let begin = line * params.windows.axes[2].outputs + tile.window.z;
             for (var k = third.begin; k < third.end; k++) {
                 if maxima[row + k] == key {
-                    sum = add_rounded(sum, gradient(params.gradient_base + begin + k));
+                    sum = add_rounded(sum, keys[row + k]);
                 }
             }
         }
@@ -125,8 +130,21 @@ fn main(at: Invocation) {
     let tile = tile_at(params.step.xyz * number.xyz + params.first.xyz, number.w);
     load_tile(at, tile);
     let windows = params.tiles.windows.x * params.tiles.windows.y * params.tiles.windows.z;
-    for (var i = at.local; i < select(0u, windows, is_wanted(tile)); i += WORKGROUP) {
-        find(tile, i);
+    let searched = select(0u, windows, is_wanted(tile));
+    var found: array<Sum, SHARE>;
+    for (var i = 0u; i < SHARE; i++) {
+        let window = at.local + i * WORKGROUP;
+        if window < searched {
+            found[i] = find(tile, window);
+        }
+    }
+    // All windows are searched: their gradients replace the keys.
+    workgroupBarrier();
+    for (var i = 0u; i < SHARE; i++) {
+        let window = at.local + i * WORKGROUP;
+        if window < searched {
+            keys[window] = found[i];
+        }
     }
     workgroupBarrier();
     let begin = params.elements.xyz * number.xyz;

@@ -1,6 +1,6 @@
-// A box of windows that share elements, a tile: a workgroup loads the elements that these cover
-// once, into workgroup memory. The kernels pool/tile and gradient/tile use them. There is no inner
-// axis. The same in Rust is src/pool/tile.rs.
+// A tile is a box of windows that share elements: a workgroup loads the elements that they cover once,
+// into workgroup memory. The kernels pool/tile, pool/pyramid and gradient/tile use tiles. There is no
+// inner axis. The same in Rust is src/pool/tile.rs.
 import package::common::block::{Acc, BLOCK, acc_add, acc_keys};
 import package::common::divide::{quotient, small_quotient};
 import package::common::invocation::Invocation;
@@ -141,6 +141,12 @@ fn window_at(number: u32) -> vec3<u32> {
         row - row0 * params.tiles.windows.y,
         number - row * params.tiles.windows.w,
     );
+}
+
+// The number of the result of a window.
+fn result_number(tile: Tile, window: vec3<u32>) -> u32 {
+    let all = outputs();
+    return ((tile.outer * all.x + window.x) * all.y + window.y) * all.z + window.z;
 }
 
 // The number of keys that the tile covers.

@@ -147,7 +147,7 @@ struct OutputVector {
     first0: vec4<i32>,
     first1: vec4<i32>,
     first2: vec4<i32>,
-    // From their first taps to their last ones, with `shared_out`.
+    // The distances from their first taps to their last ones, with `shared_out`.
     reach0: vec4<u32>,
     reach1: vec4<u32>,
     reach2: vec4<u32>,
@@ -159,7 +159,7 @@ fn gather(vector: u32) {
         return;
     }
     let v = place(numbered(vector));
-    // Before the loops: drivers do not hoist it.
+    // Before the loops: drivers do not hoist these out of them.
     let taps0 = taps_of(0u, v.first0);
     let taps1 = taps_of(1u, v.first1);
     let taps2 = taps_of(2u, v.first2);
@@ -256,7 +256,7 @@ fn window_starts(axis: u32, number: vec4<u32>) -> vec4<i32> {
     return vec4<i32>(number * params.windows.axes[axis].stride) + params.windows.axes[axis].start;
 }
 
-// They are in one line, and there is no inner axis: the windows of neighbours are neighbours.
+// The results of a vector are in one line, and there is no inner axis: so their windows are neighbours.
 @if(contiguous)
 fn place(numbered: OutputVector) -> OutputVector {
     var v = numbered;
@@ -280,7 +280,7 @@ fn taps_of(axis: u32, first: vec4<i32>) -> vec2<u32> {
     let latest = max(max(first.x, first.y), max(first.z, first.w));
     // Rounded down, so at most one too many.
     let begin = quotient(u32(max(-latest, 0)), params.gather.by_dilation[axis]);
-    // The last tap may be nearer than the dilation says: one more.
+    // One more, since the last tap may be nearer than the dilation says.
     let last = i32(params.windows.axes[axis].size) - 1 - earliest;
     let end = quotient(u32(max(last, 0)), params.gather.by_dilation[axis]) + 2u;
     return vec2<u32>(begin, min(end, taps));

@@ -39,7 +39,7 @@ fn make(at: Invocation, tile: vec4<u32>, level: Level, begin: u32, above: Above)
     }
 }
 
-// Stores a word of the keys from one on.
+// Stores a word of keys, from number `key` on.
 @if(!bits64)
 fn store(result: u32, word: u32, key: u32) {
     var packed = 0u;

@@ -1,11 +1,11 @@
 // Windows with taps in the text: an invocation slides a window along strips of lines, each through
 // memory of its own.
 //
-// A position is a block (16 bytes) of a contiguous line, or a place in front of blocks of an inner
-// axis. A step is the windows that begin in one position: as many as elements, or one beside each
-// of BREADTH blocks; and the same of HEIGHT neighbouring lines, a band. The blocks that the rows of a
-// window (its taps along axes 0 and 1) have at a position are combined to one block, a column. Columns
-// that the next windows have too are held.
+// A slice of a line is a block (16 bytes) of contiguous elements, or the blocks of an inner axis at one
+// place. A step has the windows that begin in one slice: as many as elements, or one for each of
+// BREADTH blocks; for each of HEIGHT neighbouring lines, a band. The blocks that the rows of a window
+// (its taps along axes 0 and 1) have in a slice are combined to one block, a column. Columns that
+// the next windows have too are held.
 //
 // It finds maxima or, with `indices`, their positions, too, for elements of 32 bits: among equal
 // elements the first in the order of memory. The CPU kernel is that of pool/.
@@ -20,8 +20,8 @@ import package::common::source::{source_block, source_word};
 import package::common::vector::{vector_above, vector_equal, vector_rank};
 import package::pool::gather::NONE;
 import package::pool::windows::{has_element, tap_offset, window_start};
-import generated::{BREADTH, HEIGHT, Held, PER_POSITION, SHIFT, STRIDE, WORKGROUP};
-import generated::{add_position, begin_strip, move_on, params, rows_of, store_windows};
+import generated::{BREADTH, HEIGHT, Held, PER_SLICE, SHIFT, STRIDE, WORKGROUP};
+import generated::{add_slice, begin_strip, move_on, params, rows_of, store_windows};
 
 @if(!unaligned_result) @group(0) @binding(2) var<storage, read_write> result: array<vec4<u32>>;
 @if(unaligned_result) @group(0) @binding(2) var<storage, read_write> result: array<u32>;
@@ -31,9 +31,9 @@ import generated::{add_position, begin_strip, move_on, params, rows_of, store_wi
 @if(wide) alias Index = vec2<u32>;
 @if(!wide) alias Index = u32;
 
-// Lines of the source: their positions, or words if they are unaligned; and from one position to
-// the next, in blocks. Lines of results: their words or blocks, and from one step to the next, in
-// blocks. (Here and below: drivers do not hoist it out of loops.)
+// Lines of the source: their slices, or words if they are unaligned, and the distance from one
+// slice to the next, in blocks. Lines of results: their words or blocks, and the distance from one
+// step to the next, in blocks. Loops get both in variables, since drivers do not hoist parameters.
 struct Lines {
     length: u32,
     pitch: u32,
@@ -49,7 +49,7 @@ fn slide(invocation: u32) {
     // Along elements there is no inner axis.
     var part = invocation;
     var inner = 0u;
-    if PER_POSITION == 1u {
+    if PER_SLICE == 1u {
         part = quotient(invocation, params.strips.by_inner);
         inner = (invocation - part * params.strips.by_inner.x) * BREADTH;
     }
@@ -58,8 +58,8 @@ fn slide(invocation: u32) {
         return;
     }
     let end = min(begin + params.strips.per_invocation, params.strips.count);
-    let steps = (params.windows.axes[2].outputs + PER_POSITION - 1u) / PER_POSITION;
-    let source_lines = Lines(source_length(), params.windows.axes[2].pitch * PER_POSITION / BLOCK);
+    let steps = (params.windows.axes[2].outputs + PER_SLICE - 1u) / PER_SLICE;
+    let source_lines = Lines(source_length(), params.windows.axes[2].pitch * PER_SLICE / BLOCK);
     let line_results = params.windows.by_line.x;
     let result_lines = Lines(result_place(line_results), max(params.windows.inner / BLOCK, 1u));
     for (var i = begin; i < end; i++) {
@@ -74,12 +74,12 @@ fn slide(invocation: u32) {
         let lines = min(HEIGHT, params.windows.axes[1].outputs - window1);
         let first = (i - band * params.strips.by_per_line.x) * params.strips.steps;
         let last = min(first + params.strips.steps, steps);
-        var at = (window_start(2u, first * PER_POSITION) - SHIFT) / i32(PER_POSITION);
+        var at = (window_start(2u, first * PER_SLICE) - SHIFT) / i32(PER_SLICE);
         let line_result = result_place(params.result_base + line * line_results) + inner;
         var held = Held();
         begin_strip(&held, rows, source_lines, at);
         for (var step = first; step < last; step++) {
-            add_position(&held, rows, source_lines, at);
+            add_slice(&held, rows, source_lines, at);
             store_windows(&held, result_lines, line_result, step, lines);
             move_on(&held);
             at += STRIDE;
@@ -118,7 +118,7 @@ fn result_place(element: u32) -> u32 {
 
 @if(!unaligned_source)
 fn source_length() -> u32 {
-    return params.windows.axes[2].size / PER_POSITION;
+    return params.windows.axes[2].size / PER_SLICE;
 }
 
 @if(unaligned_source)
@@ -126,7 +126,7 @@ fn source_length() -> u32 {
     return source_place(params.windows.axes[2].size);
 }
 
-// The keys at a position of a row; 0 if it has none. `beside` is the number of the block there.
+// The keys in a slice of a row; 0 if it has none. `beside` is the number of the block there.
 @if(!unaligned_source)
 fn row_keys(row: Row, lines: Lines, at: i32, beside: u32) -> vec4<u32> {
     let inside = row.inside && u32(at) < lines.length;
@@ -172,7 +172,7 @@ fn store_keys(line: u32, lines: Lines, step: u32, keys: vec4<u32>) {
     }
 }
 
-// The words of a line from a step on; of whole blocks those of one.
+// The words of a line from a step on; 4 if lines are whole blocks.
 @if(!unaligned_result)
 fn words_left(lines: Lines, step: u32) -> u32 {
     return 4u;
@@ -230,7 +230,7 @@ struct Candidate {
     at: u32,
 }
 
-// The keys at a position of a row, as `row_keys` gives them.
+// The keys in a slice of a row, as `row_keys` gives them.
 fn candidates(row: Row, lines: Lines, at: i32, beside: u32) -> Candidates {
     let inside = row.inside && u32(at) < lines.length;
     let first = (row.at + u32(at) * lines.pitch + beside) * BLOCK;

@@ -2,15 +2,17 @@
 // elements the first in the order of memory. Every window has an element. The CPU kernel is in
 // src/pool/cpu/.
 //
-// A word of results has neighbours along axis 2 or, with `one_by_one`, any neighbours. Then the
-// results of a tile are neighbours, too. The vector that tiles share belongs to the one where it begins,
-// which gathers its elements from the source.
+// The results of a word are neighbours along axis 2 or, with `one_by_one`, any neighbours. Then the
+// results of a tile are neighbours, too. A vector that two tiles share belongs to the tile where it
+// begins, which gathers the vector's elements from the source.
 import package::common::invocation::{Invocation, group_number};
 import package::common::key::Key;
 @if(doubled) import package::common::key::key_max;
 import package::common::store::{PER_STORE, store_keys};
 @if(one_by_one && (bits8 || bits16)) import package::common::vector::OUTPUTS;
-import package::pool::box::{Tile, is_wanted, kept_key, load_tile, tile_at, tile_number, window_at};
+import package::pool::box::{
+    Tile, is_wanted, kept_key, load_tile, result_number, tile_at, tile_number, window_at
+};
 @if(doubled) import package::pool::box::{covered_keys, keys};
 @if(doubled) import generated::KEYS;
 @if(one_by_one && (bits8 || bits16)) import package::pool::gather::gather;
@@ -27,8 +29,8 @@ import generated::{WORKGROUP, params};
 @if(one_by_one && (bits8 || bits16)) const UNIT: u32 = OUTPUTS;
 @if(one_by_one && (bits32 || bits64)) const UNIT: u32 = 1u;
 
-// Where windows are long, a key becomes the maximum of the 2^n keys from it on along each axis, and
-// a window is two of these along each axis, which may overlap.
+// If windows are long, a key becomes the maximum of the 2^n keys from it on along each axis, and a
+// window is two of these along each axis, which may overlap.
 @if(doubled)
 fn double_windows(at: Invocation, tile: Tile) {
     let covered = select(0u, covered_keys(), is_wanted(tile));
@@ -47,8 +49,8 @@ fn double_windows(at: Invocation, tile: Tile) {}
 // Keys of an invocation, in registers.
 @if(doubled) const SHARE: u32 = (KEYS + WORKGROUP - 1u) / WORKGROUP;
 
-// Joins each key with the one at a distance. At the end of a row that is a key of the next one, and
-// at the end of the tile there is none: no window has such a result.
+// Joins each key with the one at a distance. At the end of a row, this is a key of the next row, and at
+// the end of the tile there is none: no window reads these keys.
 @if(doubled)
 fn join_keys(at: Invocation, covered: u32, distance: u32) {
     let end = max(covered, distance) - distance;
@@ -67,12 +69,6 @@ fn join_keys(at: Invocation, covered: u32, distance: u32) {
         }
     }
     workgroupBarrier();
-}
-
-// The number of the result of a window.
-fn result_number(tile: Tile, window: vec3<u32>) -> u32 {
-    let all = outputs();
-    return ((tile.outer * all.x + window.x) * all.y + window.y) * all.z + window.z;
 }
 
 // Finds the result of a window that begins at a place of the tile.
@@ -160,7 +156,7 @@ fn make_unit(tile: Tile, first: u32, count: u32, place: u32) {
     }
 }
 
-// Computes the word of results that begins with one of the tile.
+// Computes the word of results that begins with the tile's result `number`.
 @if(one_by_one)
 fn make(tile: Tile, first: u32, number: u32) {
     var found: array<Key, PER_STORE>;

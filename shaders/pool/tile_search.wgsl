@@ -12,8 +12,8 @@ struct Axes {
 }
 
 struct Found {
-    // The number of its key, and the place of the element in the source. If the window has no element,
-    // they are no element's.
+    // The number of its key, and the position of the element in the source. If the window has no
+    // element, they are those of no element.
     key: u32,
     at: u32,
 }

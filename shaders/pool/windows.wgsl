@@ -28,8 +28,8 @@ fn line_windows(line: u32) -> vec3<u32> {
     );
 }
 
-// The distance of a tap from the first one of its window. In a loop better with the axis from a
-// variable: drivers read a parameter again each time.
+// The distance of a tap from the first one of its window. In a loop, call `tap_offset_by` with an axis
+// in a variable: drivers read a parameter again each time.
 fn tap_offset(axis: u32, tap: u32) -> i32 {
     return tap_offset_by(params.windows.axes[axis], tap);
 }
@@ -38,7 +38,7 @@ fn tap_offset_by(axis: Axis, tap: u32) -> i32 {
     return i32(min(tap * axis.dilation, axis.reach));
 }
 
-// Where a window begins along an axis.
+// The place of the first tap of a window along an axis.
 @if(shared_out)
 fn window_start(axis: u32, number: u32) -> i32 {
     return window_start_by(params.windows.axes[axis], number);
@@ -68,7 +68,7 @@ fn window_axis(axis: u32, number: u32) -> Axis {
     return own;
 }
 
-// How many elements a window has more than all have: 0 or 1.
+// 1 if a window has one element more than the shortest windows, else 0.
 @if(shared_out)
 fn window_extra(axis: Axis, number: u32) -> u32 {
     return extra_of(axis.first_window + number, axis.ratio_low, axis.ratio_high);

@@ -59,8 +59,8 @@ fn columns_of(element: u32, share: u32) -> Acc {
 
 // Unaligned: each word of the block (with 64 bits, each element) is loaded by itself. A unit is the
 // `width` results of a matrix or of a piece of it. A word may have elements of two units, which are
-// loaded from two places. It never has elements of three: a unit has at least two columns, and units
-// of two begin at even places.
+// loaded from two places. It never has elements of three: a unit has at least two results, and units
+// of two begin at an even one.
 @if(unaligned)
 fn columns_of(element: u32, share: u32) -> Acc {
     // The first block may begin before the first result. Its first word then has the first results,

@@ -112,7 +112,7 @@ fn main(at: Invocation) {
     if !exists || at.local >= params.tile {
         return;
     }
-    // The rank of a zero does not show its sign.
+    // Elements are loaded again, since the rank of a zero does not show its sign.
     let place = state.place ^ vec4<u32>(params.positions.tie_mask);
     let element = columns.element + (place - columns.row) * params.width;
     store_vector(params.result_base / OUTPUTS + vector, load_elements(params.base + element), wanted);

@@ -23,8 +23,8 @@ var<workgroup> places: array<u32, WORKGROUP>;
 
 @if(!positions) alias Found = Key;
 
-// The largest of some elements, and its place in the row. Of equal elements, that with the smaller
-// place counts.
+// The largest of some elements, and its place in the row. Among equal elements, the one with the
+// smaller place wins.
 @if(positions)
 struct Found {
     key: Key,
@@ -154,9 +154,9 @@ fn unit_found(unit: u32, lane: u32) -> Found {
     let end = start + min(params.chunk, params.len - skipped);
 
     // Only the blocks at the ends may be shared with neighbours. Between them are whole blocks, with
-    // four loads in flight. An only block is taken first, so that all blocks of a short row are loaded
-    // at once. Drivers fetch the descriptor
-    // of a source before a loop only if the shader uses its length.
+    // four loads in flight. An invocation with a single block takes it before the loops, so that all
+    // blocks of a short row are loaded at once. Drivers fetch the descriptor of a source before a loop
+    // only if the shader uses its length.
     let last = min(end / BLOCK, source_len());
     let step = 1u << params.threads_log2;
     let by = rules();
@@ -180,7 +180,14 @@ fn unit_found(unit: u32, lane: u32) -> Found {
         state = add(state, w3, by, block + 3u * step);
         block += 4u * step;
     }
-    while block < last {
+    if block + step < last {
+        let w0 = source_block(block);
+        let w1 = source_block(block + step);
+        state = add(state, w0, by, block);
+        state = add(state, w1, by, block + step);
+        block += 2u * step;
+    }
+    if block < last {
         state = add(state, source_block(block), by, block);
         block += step;
     }
@@ -201,29 +208,35 @@ fn hold(local: u32, found: Found) {
     places[local] = found.place;
 }
 
-// Merges the result of another invocation.
 @if(!positions)
-fn merge(local: u32, other: u32) {
-    keys[local] = key_max(keys[local], keys[other]);
+fn held(local: u32) -> Found {
+    return keys[local];
 }
 
 @if(positions)
-fn merge(local: u32, other: u32) {
-    let mine = key_rank(keys[local]);
-    let others = key_rank(keys[other]);
-    let place = places[other];
-    let first = key_equal(others, mine) & (place < places[local]);
-    let takes = key_above(others, mine) | first;
-    keys[local] = select(keys[local], keys[other], takes);
-    places[local] = select(places[local], place, takes);
+fn held(local: u32) -> Found {
+    return Found(keys[local], places[local]);
 }
 
 @if(!positions)
-fn store_place(unit: u32, local: u32) {}
+fn merge(a: Found, b: Found) -> Found {
+    return key_max(a, b);
+}
 
 @if(positions)
-fn store_place(unit: u32, local: u32) {
-    let place = places[local] ^ params.positions.tie_mask;
+fn merge(a: Found, b: Found) -> Found {
+    let rank = key_rank(a.key);
+    let other = key_rank(b.key);
+    let takes = key_above(other, rank) | (key_equal(other, rank) & (b.place < a.place));
+    return Found(select(a.key, b.key, takes), select(a.place, b.place, takes));
+}
+
+@if(!positions)
+fn store_place(unit: u32, found: Found) {}
+
+@if(positions)
+fn store_place(unit: u32, found: Found) {
+    let place = found.place ^ params.positions.tie_mask;
     store_position(unit, quotient(unit, params.by_splits) * params.len + place, place);
 }
 
@@ -246,15 +259,20 @@ fn main(at: Invocation) {
     }
     hold(at.local, found);
     workgroupBarrier();
-    for (var step = threads / 2u; step > 0u; step /= 2u) {
+    // Eight results become one, so that 256 invocations wait four times.
+    for (var left = threads; left > 1u; left = max(left / 8u, 1u)) {
+        let step = max(left / 8u, 1u);
         if lane < step {
-            merge(at.local, at.local + step);
+            for (var other = lane + step; other < left; other += step) {
+                found = merge(found, held(at.local - lane + other));
+            }
+            hold(at.local, found);
         }
         workgroupBarrier();
     }
 
     if lane == 0u && unit < total {
-        store_place(unit, at.local);
+        store_place(unit, found);
     }
     let word = group * (units / PER_STORE) + at.local;
     if at.local < units / PER_STORE && word * PER_STORE < total + lead {

@@ -23,7 +23,7 @@ fn row_key(row: u32) -> Key {
         acc = acc_add(acc_add(acc_add(acc_add(acc, w0), w1), w2), w3);
         block += 4u;
 
-        // Tested at the end: such adapters run a loop's body once more after the last
+        // Tested at the end: software adapters run a loop's body once more after the last
         // invocation has left it.
         continuing {
             break if block > last;

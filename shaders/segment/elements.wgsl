@@ -116,7 +116,7 @@ fn candidate_row(row: u32, column: u32) -> u32 {
     return min(candidate, params.last_row);
 }
 
-// Of equal rows the earlier one is kept.
+// If keys are equal, the earlier row is kept.
 @if(argmax)
 fn merge(before: Held, after: Held) -> Held {
     let takes = key_above(after.key, before.key);
@@ -128,7 +128,7 @@ fn merge(before: Held, after: Held) -> Held {
 
 @if(argmax)
 fn store_result(segment: u32, column: u32, found: Held) {
-    // Items begin at 0.
+    // Items begin at the start of their binding.
     result[segment * params.inner + column] = ~found.row;
 }
 

@@ -35,10 +35,10 @@ fn row_segment_from_end(row: u32) -> u32 {
     } else {
         id.x = narrow_id(row);
     }
-    // Below the end only if the sum passes 2^32. Then an id of one word is negative, and one of two
-    // words if its high word says so; and it is not below -end.
+    // The sum is below the end only if it passes 2^32. Then an id of one word is negative, and one of
+    // two words is if its high word says so; and it is not below -end.
     let place = id.x + params.end;
-    let counts_back = place < params.end && id.y == negative;
+    let counts_back = (place < params.end) & (id.y == negative);
     return segment_of(select(id.x, place, counts_back), select(id.y, 0u, counts_back));
 }
 
@@ -74,8 +74,8 @@ fn widened(word: u32, id: u32) -> u32 {
 }
 
 // The segment of an id. Numbers of segments have 31 bits: an id below the first one, or a negative one
-// of one word, wraps to a larger number; of two words, the high one of a negative id is not 0.
+// of one word, wraps to a larger number; the high word of a negative id of two words is not 0.
 fn segment_of(low: u32, high: u32) -> u32 {
     let segment = low - params.first_segment;
-    return select(NO_SEGMENT, segment, high == 0u && segment < params.segments);
+    return select(NO_SEGMENT, segment, (high == 0u) & (segment < params.segments));
 }

@@ -20,7 +20,7 @@ fn place(id: u32, size: u32) -> u32 {
     return select(NO_PART, at, fits && at < size);
 }
 
-// Where a row's parts begin, by the axes of rows.
+// The sum of a row's places along the axes of rows, in parts.
 fn origin(row: u32) -> u32 {
     var rest = row;
     var sum = 0u;

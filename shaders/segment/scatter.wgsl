@@ -1,9 +1,9 @@
-// The maxima of segments of rows in any order. An invocation goes through a chunk of rows, and
-// takes the maximum of successive ones with one id; then the items, which all invocations share, take
-// the maximum. The rows of `width` chunks alternate, so that neighbours load neighbouring rows.
+// The maxima of segments of rows in any order. An invocation goes through a chunk of rows, and takes
+// the maximum of successive ones with one id. Then it updates the item, which all invocations share.
+// The rows of `width` chunks alternate, so that neighbours load neighbouring rows.
 //
 // Each launch finds one word of the items: the maxima of a word of the keys, among the rows that
-// have the maxima of the words before it. The last word is a mark, made with the first word, or
+// have the maxima of the words before it. The last word is a mark, set with the first word, or
 // (`argmax`) the complement of the row, found by a launch of its own. The CPU kernel is in
 // src/segment/scatter.rs.
 import package::common::divide::quotient;
@@ -80,6 +80,12 @@ fn mark(item: u32) {
 fn mark(item: u32) {
 }
 
+// The segment of a row, and the key of one of its elements.
+struct Row {
+    segment: u32,
+    key: Key,
+}
+
 @compute @workgroup_size(WORKGROUP)
 fn main(at: Invocation) {
     let number = invocation_number(at);
@@ -94,20 +100,33 @@ fn main(at: Invocation) {
 
     var best = 0u;
     var current = NO_SEGMENT;
-    for (var row = begin; row < end; row += params.width) {
-        let next = row_segment_from_end(row);
-        if next != current {
-            if current != NO_SEGMENT {
-                update(current, column, best);
-            }
-            best = 0u;
-            current = next;
+    for (var row = begin; row < end; row += 4u * params.width) {
+        // Four rows in flight.
+        var rows: array<Row, 4>;
+        for (var i = 0u; i < 4u; i++) {
+            let at = min(row + i * params.width, params.rows - 1u);
+            let segment = row_segment_from_end(at);
+            rows[i] = Row(
+                select(NO_SEGMENT, segment, row + i * params.width < end),
+                load_key(params.base + at * params.inner + column),
+            );
         }
-        if next != NO_SEGMENT {
-            // Keys decide by select alone, so that the machine can follow what is found.
-            let key = load_key(params.base + row * params.inner + column);
-            let takes = has_earlier_words(key, item_of(next, column));
-            best = max(best, select(0u, item_word(key, params.first_row + row), takes));
+        for (var i = 0u; i < 4u; i++) {
+            let next = rows[i].segment;
+            let key = rows[i].key;
+            if next != current {
+                if current != NO_SEGMENT {
+                    update(current, column, best);
+                }
+                best = 0u;
+                current = next;
+            }
+            if next != NO_SEGMENT {
+                // Keys decide by select alone, so that the machine of wgmax-lab can follow what is found.
+                let at = params.first_row + row + i * params.width;
+                let takes = has_earlier_words(key, item_of(next, column));
+                best = max(best, select(0u, item_word(key, at), takes));
+            }
         }
     }
     if current != NO_SEGMENT {

@@ -131,8 +131,8 @@ impl MaxPoolBackward {
         self.plan_planes(inputs, &data, (0, &data), target, tunings)
     }
 
-    /// The plan for some planes of the data, from `first` on, and their part of the inputs. Saved
-    /// indices count in `whole`, all data.
+    /// The plan for some planes of the data, from `first` on, and their part of the inputs. Given
+    /// indices count in all data, `whole`.
     ///
     /// # Errors
     /// [`Error::OverLimit`].
@@ -166,7 +166,7 @@ impl MaxPoolBackward {
             Err(error) => return Err(error),
         }
         // Positions in all data are distances in memory, which more kernels find. If they do not fit 32
-        // bits, positions in a plane do.
+        // bits, take positions in a plane.
         let (axis, first) = match data.len() <= i32::MAX as usize {
             true => (0, 0),
             false => (self.pool.first_spatial() as i64, first),
@@ -179,7 +179,7 @@ impl MaxPoolBackward {
             Error::IndexTooLarge { elements: needed } => Error::OverLimit {
                 what: "the gradient of a plane",
                 needed,
-                limit: "positions of 32 bits",
+                limit: "elements of a plane",
                 allowed: i32::MAX as u64,
             },
             error => error,

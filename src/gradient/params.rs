@@ -13,7 +13,7 @@ params! {
         /// Items, and the number of the first one.
         pub items: u32,
         pub first: u32,
-        /// Where values and positions begin, in items, and words of a position.
+        /// The offsets of the first value and the first position, in items, and words of a position.
         pub value_base: u32,
         pub index_base: u32,
         pub index_words: u32,
@@ -23,7 +23,7 @@ params! {
         /// The elements of the launch: the number of the first one, and their number.
         pub origin: u32,
         pub elements: u32,
-        /// Where these begin in the result, and in the list of winners.
+        /// Their offsets in the result, and in the list of winners.
         pub result_base: u32,
         pub winner_base: u32,
         /// Axes of items, and all axes.
@@ -61,7 +61,7 @@ impl Params {
     pub(super) fn element(&self, item: usize, indices: &[u32]) -> Option<usize> {
         let words = self.index_words as usize;
         let index = &indices[(self.index_base as usize + item) * words..][..words];
-        // The high word of both positions.
+        // The high word of all positions.
         let high = if self.lowest == 0 { 0 } else { u32::MAX };
         let position = index[0].wrapping_sub(self.lowest);
         if position >= self.positions || index[1..].iter().any(|&word| word != high) {

@@ -245,7 +245,7 @@ impl At<'_> {
                 builder.fill_repeated(winners, 0)?;
             }
             let (begin, end) = (part * elements, parts.min(part + together));
-            // Or some of the items, and some of the elements, of one part.
+            // If a binding does not hold one part: some of its items and elements.
             for elements in some(begin..end * elements, elements_fit) {
                 let items = some(part * items..end * items, items_fit);
                 let launches =
@@ -339,7 +339,7 @@ impl Launch {
 mod tests {
     use super::*;
 
-    /// Sizes of 2^32 and more. Their sets are taken some at a time.
+    /// Axes of 2^31 items and more, of which each launch takes some.
     #[test]
     fn items_of_long_axes_have_their_elements() {
         for size in [1 << 31, 1 << 32, (1 << 32) + 3] {

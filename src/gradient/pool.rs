@@ -36,7 +36,7 @@ params! {
         /// Elements of the result, and where the first one is stored.
         pub elements: u32,
         pub result_base: u32,
-        /// Where the gradients begin, in elements, and the indices.
+        /// The offsets of the first gradient, in elements, and of the first index.
         pub gradient_base: u32,
         pub index_base: u32,
         /// Words of an index.
@@ -61,8 +61,8 @@ params! {
     }
 }
 
-/// The windows of an axis that some elements are in; at least one, because a binding is not empty. For
-/// all elements it is all windows, also those in the padding alone.
+/// The windows of an axis that some elements are in; at least one, because a binding is not empty. All
+/// elements get all windows, also those entirely in the padding.
 pub(super) fn windows(axis: &Axis, elements: &Range<u64>) -> Range<u64> {
     if *elements == (0..axis.size) {
         return 0..axis.outputs;
@@ -138,7 +138,7 @@ impl Planes<'_> {
             return Err(Error::OverLimit {
                 what: "the gradient of a pooling",
                 needed: between.len() as u64,
-                limit: "axes from the first one with windows to the last one",
+                limit: "axes with windows, and axes between them",
                 allowed: AXES as u64,
             });
         };
@@ -147,8 +147,7 @@ impl Planes<'_> {
     }
 }
 
-/// Maximum iterations over the windows of an element, with those of the loops around: nested loops
-/// count together.
+/// Maximum iterations over the windows of an element, including those of the surrounding loops.
 fn iterations(group: &Group) -> u64 {
     let spans = group.axes.iter().map(|axis| match group.shares_out() {
         true => axis.turned().taps,
@@ -205,7 +204,6 @@ pub(super) fn plan(
     let words = inputs[INDICES].element_type().size() as u64 / 4;
     let group = planes.group()?;
     let (unit, unit_windows) = (group.unit_elements(), group.unit_results());
-    // What kernels add before they divide.
     let far = far(&group);
     // An invocation has the elements of a word.
     let iterations = iterations(&group).saturating_mul(builder.per_word());
@@ -220,7 +218,7 @@ pub(super) fn plan(
     }
     let (items, indices) = (builder.capacity(builder.item()), builder.capacity(4 * words));
     let fit = (items / unit).min(items.min(indices) / unit_windows);
-    // Places of a plane along the outer axis.
+    // Places along the outer axis after which indices restart.
     let period = modulus / unit;
     let first = planes.first * (group.outer / planes.count);
     let mut done = 0;
@@ -262,7 +260,7 @@ pub(super) fn plan(
     Ok(builder.finish())
 }
 
-/// At least every number along an axis that kernels divide.
+/// An upper bound of the numbers along an axis that kernels divide.
 fn far(group: &Group) -> u64 {
     let far = |axis: &Axis| axis.size + axis.start.unsigned_abs() + axis.reach + axis.stride;
     group.axes.iter().map(far).max().unwrap_or(0)
@@ -297,7 +295,7 @@ fn push(
             *turned = params::Axis::new(&axis.turned(), 0)?;
         }
     }
-    // If indices do not restart, any period that is too long is right.
+    // If indices do not restart within the launch, any longer period is right.
     let turns = period < MAX_PERIOD && place + part.outer > period;
     let mut first_index = (rows.start * row) as u32;
     if !turns {

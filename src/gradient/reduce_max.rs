@@ -127,7 +127,7 @@ impl ReduceMaxBackward {
             let of = Items { indices: 0, values: 1 };
             places::plan(&[indices, inputs[1]], of, &data, &places, Duplicates::Absent, target)
         };
-        // No set has a position.
+        // Indices are given, or the sets of empty data have no positions.
         let Some(reduce) = self.forward(&data).filter(|_| !data.is_empty()) else {
             return scatter(inputs[0]);
         };

@@ -55,9 +55,9 @@ impl ScatterMaxBackward {
 
     /// The same from the indices that ScatterMax returned, those of [`ScatterMax::indices`], or `i64`.
     /// `shape` is that of the indices that ScatterMax took, on which the shape of the updates depends.
-    /// A gradient whose index is neither -1 nor names an update is
-    /// dropped. If several elements of the data name one update, which indices of ScatterMax never do, the
-    /// update gets the gradient of the last one.
+    /// A gradient whose index is neither -1 nor names an update is dropped. If several elements of the
+    /// data name one update, which indices of ScatterMax never do, the update gets the gradient of the
+    /// last one.
     pub fn from_indices(mut self, shape: impl Into<Vec<usize>>) -> Self {
         self.shape = Some(shape.into());
         self
@@ -126,7 +126,10 @@ impl ScatterMaxBackward {
 
     /// The error of a shape that does not belong to the data; other errors as they are.
     fn of_shape(&self, error: Error) -> Error {
-        if matches!(error, Error::WrongInput { .. }) { self.bad_shape() } else { error }
+        match error {
+            Error::WrongInput { .. } | Error::ScatterIndicesShape { .. } => self.bad_shape(),
+            error => error,
+        }
     }
 
     fn bad_shape(&self) -> Error {

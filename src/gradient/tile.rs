@@ -22,6 +22,8 @@ pub(super) static TILE: Kernel = Kernel::new::<Params>("pool_tile_gradient", "gr
 /// Bytes of the keys that a workgroup holds, and how many maxima. All devices allow it.
 const KEY_BYTES: u64 = 2688 * 4;
 const MAXIMA: u64 = 1344;
+/// The gradients of the windows replace the keys.
+const _: () = assert!(KEY_BYTES / 8 >= MAXIMA);
 
 /// How many keys a workgroup holds.
 fn keys(element: ElementType) -> u64 {
@@ -33,7 +35,7 @@ const MAX_ELEMENTS: u64 = 4 * 2688;
 /// A stride is at most the elements of a tile, and the only window along an axis has stride 1. So the sum
 /// of a distance within a tile and a stride is below [`SMALL`].
 const _: () = assert!(2 * MAX_ELEMENTS + KEY_BYTES / 4 < SMALL);
-/// How many tiles may search a window. If there are more, two launches are cheaper.
+/// How many tiles may search the same window. If there are more, two launches are cheaper.
 const MAX_SEARCHES: u64 = 4;
 /// The cost of a tap of a window, in bytes.
 const TAP: f64 = 0.5;
@@ -41,8 +43,8 @@ const TAP: f64 = 0.5;
 params! {
     struct Params {
         ranking: Ranking,
-        /// Where the first element of the result is stored, a whole word, and where the gradients
-        /// begin, in elements.
+        /// The offsets of the first element of the result, which begins a word, and of the first
+        /// gradient, in elements.
         result_base: u32,
         gradient_base: u32,
         windows: Windows,

@@ -7,12 +7,14 @@ use crate::tensor::key::{KeyOrder, Lane, Ranking, with_order};
 use crate::vector::{self, Elements, PARALLEL_FROM};
 use crate::wgsl::params;
 
-/// The maximum of each column, or of each piece of one, in aligned whole blocks or at any position.
+/// The maximum of each column, or of each piece of one. `unaligned`: rows or results are not whole
+/// aligned blocks.
 pub(crate) static COLUMNS: Kernel = Kernel::new::<Params>("reduce_columns", "reduce/columns", run)
     .flags(&["unaligned"])
     .reads_views(reads_in_place);
 
-/// Whole rows without gaps, for a kernel whose parameters begin with those of columns.
+/// Accepts views whose rows have no gaps, if no row overlaps another. For kernels whose parameters
+/// begin with those of columns.
 pub(super) fn reads_in_place(_: &Shader, params: &[u32], view: &Placement) -> bool {
     let p: &Params = first_params(params);
     p.len.is_multiple_of(p.width) && view.has_lines(p.base, p.width)
@@ -20,7 +22,7 @@ pub(super) fn reads_in_place(_: &Shader, params: &[u32], view: &Placement) -> bo
 
 params! {
     pub(crate) struct Params: inline {
-        /// Where the first matrix begins in the source, in elements.
+        /// The offset of the first matrix in the source, in elements.
         pub base: u32,
         /// Results: matrices * splits * width.
         pub outputs: u32,
@@ -33,7 +35,7 @@ params! {
         pub splits: u32,
         /// Rows of a piece; the last piece may have fewer.
         pub chunk: u32,
-        /// Where the first result is stored, in elements.
+        /// The offset of the first result, in elements.
         pub result_base: u32,
         pub ranking: Ranking,
         /// Blocks of results that a workgroup owns, a power of two. In software/column_tiles:
@@ -42,8 +44,8 @@ params! {
     }
 }
 
-/// Columns whose keys are held at once: they stay in the first cache, and their rows are long
-/// enough for the processor to prefetch.
+/// Columns whose keys are held at once: the keys stay in the first cache, and rows of so many
+/// elements are long enough for the processor to prefetch.
 pub(super) const TILE: usize = 2048;
 
 pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {

@@ -149,8 +149,9 @@ impl ReduceMax {
     }
 
     /// A value that joins each set, as one more element: the result is not below it (for minima, not
-    /// above), and it is the result of an empty set. `None` by default. It is an error beside
-    /// [`indices`](Self::indices), and for a gradient. NumPy's `initial`. It takes a pass over the results.
+    /// above), and it is the result of an empty set. `None` by default. NumPy calls it `initial` too. It
+    /// takes another pass over the results. With [`indices`](Self::indices) and for gradients it is an
+    /// error.
     pub fn initial(mut self, initial: impl Into<Scalar>) -> Self {
         self.initial = Some(initial.into());
         self
@@ -204,10 +205,9 @@ impl ReduceMax {
     /// [`Error::AxisOutOfRange`](crate::Error::AxisOutOfRange) for an axis outside `-rank..rank` (for
     /// a scalar, any axis); [`Error::DuplicateAxis`](crate::Error::DuplicateAxis) for an axis that is
     /// named twice, also as n and n - rank; [`Error::BadAttribute`] for indices of another type than
-    /// `i32` and `i64` or of another numbering than the natural one, for an initial value beside indices or
-    /// that is no element of the input's type, and if there is no result at all;
-    /// [`Error::EmptySet`] for indices of empty sets; [`Error::IndexTooLarge`] for indices that do not
-    /// fit `i32`.
+    /// `i32` and `i64` or of another numbering than the natural one, and if there is no result at all;
+    /// [`Error::InitialWithIndices`], [`Error::InitialOutOfRange`]; [`Error::EmptySet`] for indices of empty
+    /// sets; [`Error::IndexTooLarge`] for indices that do not fit `i32`.
     pub fn infer<'a>(&self, input: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
         let [input] = one_of_each(self.name(), &input.into_inputs())?;
         Ok(self.resolve(input)?.outputs)
@@ -246,7 +246,7 @@ impl ReduceMax {
         let outputs =
             Outputs::new(self.values.then_some(values.clone()), indices.transpose()?, None);
         if outputs.is_empty() {
-            let expected = "true where there are no indices";
+            let expected = "true if there are no indices";
             return Err(Error::BadAttribute {
                 attribute: "values",
                 expected,
@@ -375,14 +375,20 @@ mod tests {
     #[test]
     fn initial_values_are_checked() {
         let refused = |operator: &ReduceMax, t| {
-            let error = operator.infer(&TensorDesc::new(t, [2, 3]).unwrap()).unwrap_err();
-            assert!(matches!(error, Error::BadAttribute { attribute: "initial", .. }), "{error}");
+            operator.infer(&TensorDesc::new(t, [2, 3]).unwrap()).unwrap_err().to_string()
         };
         let negative = ReduceMax::new().initial(-1);
         assert!(negative.infer(&TensorDesc::new(ElementType::I8, [2]).unwrap()).is_ok());
-        refused(&negative, ElementType::U8);
-        refused(&ReduceMax::new().initial(0.5), ElementType::I32);
-        refused(&negative.clone().indices(ElementType::I32), ElementType::F32);
+        for (initial, t, shown) in [
+            (Scalar::from(-1), ElementType::U8, "-1 is not a value of u8"),
+            (0.5.into(), ElementType::I32, "0.5 is not a value of i32"),
+            (1e99.into(), ElementType::F32, "1e99 is not a value of f32"),
+        ] {
+            let error = refused(&ReduceMax::new().initial(initial), t);
+            assert_eq!(error, format!("the initial value {shown}, the input's type"));
+        }
+        let error = refused(&negative.clone().indices(ElementType::I32), ElementType::F32);
+        assert!(error.ends_with("-1 cannot be used with indices: it has no position"), "{error}");
     }
 
     #[test]

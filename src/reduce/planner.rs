@@ -72,8 +72,8 @@ pub(crate) fn reduce_axes(
 
 /// A reduction that is being planned.
 ///
-/// Its launches exchange elements. Nothing is lost: every partial result has an element, whose key
-/// is the same when it is read again. Results may begin within a word: a launch keeps the bytes
+/// Its launches exchange elements. Nothing is lost: a partial result is stored as an element, whose
+/// key is the same when it is read again. Results may begin within a word: a launch keeps the bytes
 /// before its own, and launches run in the order of their results.
 struct Planner<'a, 'b> {
     builder: &'a mut Builder<'b>,
@@ -177,7 +177,7 @@ impl Planner<'_, '_> {
         region
     }
 
-    /// How many elements fit a binding, and their positions another one.
+    /// How many elements fit one binding while their positions fit another.
     fn capacity(&self) -> u64 {
         let widest =
             self.found.iter().flat_map(|found| &found.buffers).map(|known| 4 * known.2).max();
@@ -244,7 +244,7 @@ impl Planner<'_, '_> {
         e: Extents,
         steps: Steps,
     ) -> Result<()> {
-        // The blocks of the next part are aligned.
+        // A multiple of a block, so that the next part is aligned too.
         let block = self.builder.block();
         let part = self.capacity() / 2 / block * block;
         if part == 0 {
@@ -364,7 +364,7 @@ impl Planner<'_, '_> {
         self.rest(to, target, e, splits)
     }
 
-    /// The rows that an invocation reduces by itself, if rows are short and many, and whole blocks.
+    /// How many rows an invocation reduces by itself, if rows are short and whole aligned blocks.
     fn short_rows(&self, e: Extents, at: Start) -> Option<u64> {
         let short = self.tuning.short_rows.filter(|_| self.found.is_none())?;
         let builder = &self.builder;
@@ -377,8 +377,8 @@ impl Planner<'_, '_> {
             return None;
         }
         let iterations = 1 + bytes.div_ceil(64);
-        // As many rows as fill the device, within the iterations of an invocation; they fill whole
-        // words.
+        // So few rows that all invocations fill the device, and within the iterations of each. Their
+        // results fill whole words.
         let rows = (short.total / bytes).min(e.outer / u64::from(builder.target.parallelism));
         let rows = rows.min(builder.max_iterations() / iterations);
         let rows = rows.max(per_word) / per_word * per_word;
@@ -388,22 +388,24 @@ impl Planner<'_, '_> {
     /// How rows are cut: the kernel, the invocations that share a piece, its elements, and the
     /// pieces of a row.
     fn cut_rows(&self, e: Extents) -> (&'static Kernel, u64, u64, u64) {
-        let parallelism = u64::from(self.builder.target.parallelism);
-        let (workgroup, block) = (self.builder.workgroup(), self.builder.block());
+        let (tuning, builder) = (self.tuning, &self.builder);
+        let parallelism = u64::from(builder.target.parallelism);
+        let (workgroup, block) = (builder.workgroup(), builder.block());
         let blocks = e.n.div_ceil(block);
         // A workgroup's results fill whole words.
-        let max_threads = self.tuning.max_threads_per_row.min(workgroup / self.builder.per_word());
-        // Enough invocations share a row to read a cache line together, or two if rows do not
-        // begin with one. More share a longer row, and still more if rows are too few to fill
-        // the device.
-        let lines = if e.n.is_multiple_of(block) { 1 } else { 2 };
-        let enough = parallelism.div_ceil(e.outer).max(lines * self.tuning.line).min(blocks);
-        let shared = (blocks / self.tuning.row_blocks).max(enough);
+        let max_threads = tuning.max_threads_per_row.min(workgroup / builder.per_word());
+        // Enough invocations share a row to read half a cache line together; one has a short row for itself.
+        // A near cache keeps the rest of the line for their next loads. More share a longer row, and still
+        // more if rows are too few to fill the device.
+        let short = tuning.short_rows.is_some_and(|short| e.n * builder.item() <= short.bytes);
+        let together = if short { 1 } else { tuning.line / 2 };
+        let enough = parallelism.div_ceil(e.outer).max(together).min(blocks);
+        let shared = (blocks / tuning.row_blocks).max(enough);
         let mut threads = shared.next_power_of_two().min(max_threads);
         // The ends of a piece take an iteration or two more.
-        let max_iterations = self.builder.max_iterations() - 2;
-        let splits_to_fill = (parallelism / (e.outer * max_threads))
-            .min(blocks / (max_threads * self.tuning.min_blocks));
+        let max_iterations = builder.max_iterations() - 2;
+        let splits_to_fill =
+            (parallelism / (e.outer * max_threads)).min(blocks / (max_threads * tuning.min_blocks));
         let splits_to_end = blocks.div_ceil(threads * max_iterations);
         let mut splits = 1;
         if splits_to_fill > 1 || splits_to_end > 1 {
@@ -473,7 +475,7 @@ impl Planner<'_, '_> {
         steps: Steps,
     ) -> Result<()> {
         let (block, per_word) = (self.builder.block(), self.builder.per_word());
-        // The columns of an invocation: an output vector or a block. Then the results that are
+        // `unit` columns of an invocation are an output vector or a block. `stored` results are
         // stored together; some may belong to an earlier launch.
         let (unit, stored) = match self.found {
             Some(_) => (block.min(4), block.min(4)),
@@ -507,8 +509,8 @@ impl Planner<'_, '_> {
             self.builder
                 .push_groups(LaunchDesc { purpose, shader, params, sources, results }, groups)?;
         } else {
-            // A word holds results of at most two units, the rows of `width` results: a unit has
-            // at least two columns, and units of two begin at even places.
+            // A word holds parts of at most two rows of `width` results: a row has at least two
+            // results, and rows of two begin at an even one.
             debug_assert!(cut.width > 2 || result_base.is_multiple_of(2) || per_word < 4);
             let mut shader = shader;
             if kernel == &COLUMNS {

@@ -20,9 +20,9 @@ params! {
         /// The position of the axis's first element, and the step to that of the next one.
         pub first: u32,
         pub weight: u32,
-        /// In `from_positions`: where the positions of the elements begin in their binding.
+        /// In `from_positions`: the offset of the first position of an element in its binding.
         pub source_base: u32,
-        /// Where the positions of the results begin, and the words of one.
+        /// The offset of the first position of a result, and the words of one.
         pub result_base: u32,
         pub words: u32,
         pub padding: [u32; 2],
@@ -51,7 +51,7 @@ pub(super) struct Launch<'a, O: KeyOrder> {
     pub order: O,
     pub positions: &'a Counting,
     pub source: &'a [O::Key],
-    /// Where the rows of all matrices begin.
+    /// The rows of all matrices.
     pub lines: Lines<'a>,
     /// The positions that an earlier launch found.
     pub earlier: Option<&'a [u32]>,
@@ -92,7 +92,7 @@ impl<'a, O: KeyOrder> Launch<'a, O> {
 
     /// Stores a result: the element of the source, at a place of its axis.
     pub(super) fn store(&self, out: &mut Out<'_, O::Key>, at: usize, element: usize, place: usize) {
-        // As it would be read again: the canonical NaN.
+        // A NaN becomes canonical.
         out.values[at] = self.order.bits(self.order.key(self.source[element]));
         // Elements that have positions are contiguous.
         let position =

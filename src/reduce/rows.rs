@@ -23,7 +23,7 @@ pub(super) static SHORT_ROWS: Kernel =
 /// Minimum length of runs that are worth one call each.
 const MIN_RUN: usize = 64;
 
-/// Rows without gaps, or runs of them.
+/// Accepts views whose rows have no gaps or, without positions, consist of long runs.
 fn reads_in_place(shader: &Shader, params: &[u32], view: &Placement) -> bool {
     let p: &Params = first_params(params);
     view.has_lines(p.base, p.len) || !shader.is("positions") && view.run() >= MIN_RUN
@@ -31,7 +31,7 @@ fn reads_in_place(shader: &Shader, params: &[u32], view: &Placement) -> bool {
 
 params! {
     pub(super) struct Params {
-        /// Where the first row begins in the source, in elements.
+        /// The offset of the first row in the source, in elements.
         pub base: u32,
         /// Rows.
         pub rows: u32,
@@ -42,7 +42,7 @@ params! {
         pub chunk: u32,
         /// The binary logarithm of the invocations that share a piece.
         pub threads_log2: u32,
-        /// Where the first result is stored, in elements.
+        /// The offset of the first result, in elements.
         pub result_base: u32,
         pub ranking: Ranking,
         /// A divisor (see common/divide): pieces of a row.
@@ -91,9 +91,9 @@ fn reduce<O: KeyOrder>(
         let end = element + chunk.min(len - skipped);
         let mut max = O::Key::LOWEST;
         while element < end {
-            let run = lines.run_from(element).min(end - element);
+            let run = lines.contiguous_from(element).min(end - element);
             let mut found = [O::Key::LOWEST];
-            vector::rows(elements, &source[lines.place(element)..][..run], run, &mut found);
+            vector::rows(elements, &source[lines.offset(element)..][..run], run, &mut found);
             (max, element) = (max.max(order.key(found[0])), element + run);
         }
         order.bits(max)

@@ -10,7 +10,8 @@ pub(crate) struct Tuning {
     pub max_threads_per_row: u64,
     /// Maximum invocations that share columns.
     pub max_threads_per_column: u64,
-    /// Blocks (16 bytes) of a cache line, which neighbouring invocations should read together.
+    /// Blocks (16 bytes) of a cache line. Invocations that share columns read a whole line together, those
+    /// that share a row at least half of one.
     pub line: u64,
     /// Blocks that an invocation should read before more invocations share a column, or a row is
     /// split over more workgroups.
@@ -53,7 +54,7 @@ pub(crate) const HARDWARE: Tuning = Tuning {
     narrow: 4096,
     widened: 1,
     min_widened_rows: 1024,
-    // 4 blocks, which an invocation has in flight: 2.9 operations for each byte instead of 8.0, by counts.
+    // 4 blocks, which an invocation has in flight: a quarter of the operations, by counts.
     short_rows: Some(ShortRows { bytes: 64, total: 64 }),
     columns: None,
 };
@@ -69,7 +70,7 @@ pub(crate) const CPU: Tuning = Tuning {
     ..HARDWARE
 };
 
-/// Matrices one after the other. Their axis of `n` is reduced.
+/// `outer` matrices of `n` rows of `inner` elements. The axis of rows is reduced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extents {
     pub outer: u64,
@@ -77,7 +78,7 @@ pub(crate) struct Extents {
     pub inner: u64,
 }
 
-/// Where a launch's elements and results begin in their bindings, in elements.
+/// The offsets of a launch's first element and first result in their bindings, in elements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     pub source: u64,

@@ -1,10 +1,10 @@
-//! Sets of elements, and their maxima. Where a plan also finds positions: what depends on which element of a set *wins*.
+//! Sets of elements, and their maxima. If a plan also finds positions: what depends on which element of a set *wins*.
 //!
-//! An element wins that has the highest rank; of equal ones the first, or the last. So of two sets the
-//! one that has the higher winner decides, and of equal winners their order. A *choice* is a word
-//! that depends on the winner of one set alone, as a table. It is made where a comparison of two ranks
-//! selects between two values: the machine refuses all else that compares ranks. What is computed of
-//! a choice is computed for each winner.
+//! The element with the highest rank wins; among equal ones the first, or the last. So of two sets the
+//! one with the higher winner decides, and if these are equal, their order. A *choice* is a word that
+//! depends on the winner of one set alone, as a table. It arises if a comparison of two ranks selects
+//! between two values: the machine refuses all other comparisons of ranks. What is computed from a
+//! choice is computed for each winner.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -22,7 +22,7 @@ pub struct Choice {
     words: Vec<Operand>,
 }
 
-/// What a truth value is: by the order of two winners, if by anything.
+/// A truth value, which may depend on the order of two winners.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Truth {
     False,
@@ -155,7 +155,7 @@ impl Sets {
         self.join(set, other) == other
     }
 
-    /// A word where an element is the winner of a set.
+    /// A word, if an element is the winner of a set.
     pub fn under(&mut self, word: Operand, set: u32, winner: u32) -> Operand {
         let (mut shade, mut bits) = word;
         for (i, shade) in shade.iter_mut().enumerate() {
@@ -189,7 +189,7 @@ impl Sets {
         all
     }
 
-    /// The same where all depend on the winner of one set.
+    /// The same, if all words depend on the winner of one set.
     pub fn only_chooser(&mut self, words: &[Shade]) -> Option<u32> {
         let sets = words.as_flattened().iter().filter_map(|&byte| match parts(byte) {
             Some((CHOICE, _, number)) => Some(self.choices[number as usize].set),
@@ -207,7 +207,7 @@ impl Sets {
         Some((set, list.iter().map(case).collect()))
     }
 
-    /// What a word stands for that is one of these by the winner of a set.
+    /// What a word stands for that is one of `words`, by the winner of a set.
     pub fn choice(&mut self, set: u32, words: Vec<Operand>) -> Shade {
         let byte = |(shade, word): Operand, i: usize| {
             (shade[i], if shade[i] == PLAIN { word >> (8 * i) & 0xff } else { 0 })
@@ -235,8 +235,8 @@ impl Sets {
         shade
     }
 
-    /// The set whose largest key some bytes are. Where positions are found, this is any key of the
-    /// highest rank: the winner's, for one.
+    /// The set whose largest key some bytes are. If positions are found, this is any key of the highest
+    /// rank, such as the winner's.
     pub fn key_set(&mut self, bytes: &[u32]) -> Option<u32> {
         if let Some((KEY, set)) = whole(bytes) {
             return Some(set);
@@ -360,8 +360,8 @@ impl Sets {
         word_of(COMPARED, 0, number)
     }
 
-    /// What depends on the winner of one of two sets alone, as a comparison of both: where all of the
-    /// other set come before the winner, or after it.
+    /// What depends on the winner of one of two sets alone, as a comparison of both: if all elements
+    /// of the other set come before the winner, or after it.
     fn of_both(&mut self, shade: Shade, sets: [u32; 2]) -> Option<Compared> {
         let set = self.chooser([shade])?;
         let other = *sets.iter().find(|&&other| other != set && sets.contains(&set))?;
@@ -394,7 +394,7 @@ impl Sets {
         let Compared { sets, when } = self.as_compared(shade)?;
         let inner = (0..2).find(|&i| self.is_within(sets[i], sets[1 - i]))?;
         let (part, set) = (self.list(sets[inner]), sets[1 - inner]);
-        // Where the part's winner is another one, it is below that of the set, or equal and behind it.
+        // If the part has another winner, that is below the winner of the set, or equal and after it.
         let below = when[if inner == 0 { 2 } else { 0 }];
         let behind = match when[1] {
             Before => [False, True][inner],
@@ -451,15 +451,15 @@ impl Sets {
             (a, b) if a == decided || b == decided => decided,
             (a, b) if a == neutral || a == b => b,
             (a, b) if b == neutral => a,
-            // Of an element before another one and after it.
+            // One of the two says that an element comes before another, the other that it comes after.
             _ => decided,
         };
         let when = std::array::from_fn(|i| one((a.when[i], b.when[i])));
         (a.sets == b.sets).then(|| self.compared(Compared { sets: a.sets, when }))
     }
 
-    /// Whether one place is below another, of the winners of two sets: where places are in the order of
-    /// the elements, this is whether one winner comes before the other.
+    /// Whether one place is below another, for the winners of two sets: if places are in the order of the
+    /// elements, this is whether one winner comes before the other.
     pub fn compare_places(&mut self, op: BinaryOperator, a: Operand, b: Operand) -> Option<Shade> {
         let truth = match op {
             BinaryOperator::Less => Before,
@@ -510,7 +510,7 @@ impl Sets {
         }
         let none = self.of(Vec::new());
         let is_none = sets.map(|set| set == none);
-        // Whose winner is above that of the other has the result, and of equal ones as `tie` says.
+        // The set with the higher winner has the result; if winners are equal, `tie` decides.
         let first_if = match (when[0], when[2], is_none) {
             (True, False, _) | (True, _, [_, true]) | (_, False, [true, _]) => true,
             (False, True, _) | (False, _, [_, true]) | (_, True, [true, _]) => false,
@@ -524,7 +524,7 @@ impl Sets {
             (false, After) => ([reject, accept], Before),
         };
         let joined = self.join(sets[0], sets[1]);
-        // Of equal winners the ranks are equal.
+        // Equal winners have equal ranks.
         let rank = |part: usize, i: usize, (shade, word): Operand| {
             shade == word_of(RANK, part, sets[i]) || is_none[i] && shade == PLAIN_WORD && word == 0
         };
@@ -607,7 +607,7 @@ impl Sets {
         shades.as_flattened()[..old.len()].to_vec()
     }
 
-    /// Whether some bytes are the element that wins, of a set, as an element of an input or a result.
+    /// Whether some bytes are the element that wins in a set, as an element of an input or a result.
     pub fn is_winner(&mut self, bytes: &[u32], set: u32) -> bool {
         let mut words = [PLAIN_WORD; 2];
         words.as_flattened_mut()[..bytes.len()].copy_from_slice(bytes);
@@ -672,7 +672,7 @@ impl Sets {
         all
     }
 
-    /// What the bytes of an element's size are; `bits` begin with theirs.
+    /// What some bytes, as many as an element has, stand for. `bits` begin with those of these bytes.
     fn field(&mut self, bytes: &[u32], bits: u32) -> Field {
         if bytes.iter().all(|&byte| byte == PLAIN) {
             let mask = (1u64 << (8 * bytes.len())) - 1;

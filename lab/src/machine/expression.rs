@@ -9,6 +9,7 @@ use super::memory::Act;
 use super::shade::Shades;
 use super::shading::merge_shades;
 use super::statement::merge;
+use super::timing::is_computed;
 use super::value::{Base, LANES, Lane32, Mask, Slot, Words, lanes};
 use super::{Frame, Machine, Watch};
 
@@ -84,9 +85,12 @@ impl<W: Watch> Machine<'_, W> {
     ) -> Result<()> {
         let which = self.frame()?.which;
         let expression = &self.function(which).expressions[handle];
+        if W::TIMED {
+            self.follow_loads(handle, expression, mask)?;
+        }
         let warps = Warps { running, count: self.warps };
         let frame = self.frames.last_mut().context("no function runs")?;
-        // The memory of the value before is used again where nothing else holds it.
+        // The memory of the previous value is reused if nothing else holds it.
         let mut out = match std::mem::take(&mut frame.slots[handle.index()]) {
             Slot::Value(words) => std::rc::Rc::try_unwrap(words).unwrap_or_default(),
             _ => Vec::new(),
@@ -184,17 +188,8 @@ impl<W: Watch> Machine<'_, W> {
             }
             other => bail!("the expression {other:?} is not known"),
         }
-        let computes = matches!(
-            expression,
-            Expression::Unary { .. }
-                | Expression::Binary { .. }
-                | Expression::Select { .. }
-                | Expression::Relational { .. }
-                | Expression::Math { .. }
-        );
-        if computes {
-            let name = self.function(self.frame()?.which).name.as_deref().unwrap_or("main");
-            self.watch.operations(name, (out.len() / self.warps * running.len()) as u64);
+        if W::TIMED && is_computed(expression) {
+            self.count_operations(handle, &out, mask)?;
         }
         self.set(handle, Slot::Value(Words::new(out)))?;
         if W::STRICT {
@@ -210,7 +205,7 @@ impl<W: Watch> Machine<'_, W> {
         let stride = stride(&self.program.module, &inner, packing)?;
         let ((variable, start), index) = (self.pointer(base)?, self.value(index)?);
         let words = start.iter().zip(&*index).map(|(start, index)| {
-            // What is beyond 32 bits stays far behind the end.
+            // A place beyond 32 bits stays far beyond the end.
             let word = |lane: usize| index[lane].saturating_mul(stride);
             std::array::from_fn(|lane| start[lane].saturating_add(word(lane)))
         });
@@ -273,7 +268,7 @@ impl<W: Watch> Machine<'_, W> {
         let (inner, packing) = self.target(pointer)?;
         let offsets = self.offsets(&inner, packing)?;
         let (base, start) = self.pointer(pointer)?;
-        // Whole variables, as most are loaded, and parameters need no look at single words.
+        // Most loads are of whole variables, or of parameters: they need no look at single words.
         if let Base::Local(depth, variable) = base {
             let local = &self.frames[depth].locals[variable.index()];
             if local.len() == offsets.len() * self.warps {
@@ -337,7 +332,7 @@ impl<W: Watch> Machine<'_, W> {
         let (inner, packing) = self.target(pointer)?;
         let (base, start) = self.pointer(pointer)?;
         self.decides(pointer, mask)?;
-        // Whole variables, as most are stored, need no look at single words.
+        // Most stores are to whole variables: they need no look at single words.
         if let Base::Local(depth, variable) = base {
             let warps = self.warps;
             let local = &mut self.frames[depth].locals[variable.index()];
@@ -377,8 +372,7 @@ impl<W: Watch> Machine<'_, W> {
         self.word(base, start[warp][lane], warp, lane)
     }
 
-    /// Tells of an access to a buffer, which must be inside what is bound of it: not every driver checks
-    /// that.
+    /// Reports an access to a buffer, and refuses it outside the binding: not every driver checks that.
     pub fn watch_access(
         &mut self,
         pointer: Handle<Expression>,
@@ -400,6 +394,9 @@ impl<W: Watch> Machine<'_, W> {
                     !matches!(inner, TypeInner::Atomic(_)),
                     "a workgroup's atomics are not known"
                 );
+                if W::TIMED {
+                    self.watch_banks(&start, words, mask);
+                }
                 return self.check_race(handle, pointer, &start, words, mask, is_store);
             }
             _ => return Ok(()),
@@ -430,8 +427,8 @@ impl<W: Watch> Machine<'_, W> {
         Ok(())
     }
 
-    /// Between two barriers a word of a workgroup that one invocation stores to is no other's. The
-    /// lock step of this machine would hide it.
+    /// Refuses a word of a workgroup that one invocation stores to and another uses between two barriers. The
+    /// lock step of this machine would hide such a race.
     fn check_race(
         &mut self,
         variable: Handle<GlobalVariable>,
@@ -448,7 +445,7 @@ impl<W: Watch> Machine<'_, W> {
                     let by = warp * LANES + lane;
                     let place = word * groups + warp / self.group_warps;
                     let shared = self.shared.get_mut(&variable).and_then(|all| all.get_mut(place));
-                    let shared = shared.context("an index is behind the end of a variable")?;
+                    let shared = shared.context("an index is beyond the end of a variable")?;
                     if shared.epoch != self.epoch {
                         (shared.epoch, shared.by) = (self.epoch, by);
                         (shared.stored, shared.several) = (false, false);
@@ -490,7 +487,7 @@ impl<W: Watch> Machine<'_, W> {
             Base::Local(depth, variable) => {
                 let local = &mut self.frames[depth].locals[variable.index()];
                 let words = local.get_mut(at as usize * warps + warp);
-                Ok(&mut words.context("an index is behind the end of a variable")?[lane])
+                Ok(&mut words.context("an index is beyond the end of a variable")?[lane])
             }
             Base::Global(handle) => match self.space(handle) {
                 AddressSpace::Storage { .. } => {
@@ -500,12 +497,12 @@ impl<W: Watch> Machine<'_, W> {
                 AddressSpace::WorkGroup => {
                     let place = at as usize * (warps / group_warps) + warp / group_warps;
                     let shared = self.shared.get_mut(&handle).and_then(|all| all.get_mut(place));
-                    Ok(&mut shared.context("an index is behind the end of a variable")?.word)
+                    Ok(&mut shared.context("an index is beyond the end of a variable")?.word)
                 }
                 _ => {
                     let variable = self.variables.get_mut(&handle);
                     let words = variable.and_then(|all| all.get_mut(at as usize * warps + warp));
-                    Ok(&mut words.context("an index is behind the end of a variable")?[lane])
+                    Ok(&mut words.context("an index is beyond the end of a variable")?[lane])
                 }
             },
         }

@@ -150,7 +150,7 @@ struct Use {
     /// Whether another invocation used it too; whether one did something else than `first`.
     several: bool,
     differs: bool,
-    /// Whether all uses set or clear bits; those that an invocation uses, and those that several do.
+    /// Whether all uses set or clear bits; the bits that any invocation uses, and those that several use.
     by_bits: bool,
     once: u32,
     twice: u32,
@@ -186,8 +186,8 @@ impl Shadow {
 
     /// Notes that an invocation uses a word. No barrier orders the invocations of several
     /// workgroups, and our kernels have none that orders accesses to buffers within one. So what
-    /// several invocations do to a word must give the same in any order: all load, or all do the
-    /// same of what commutes, or each sets and clears bits of its own.
+    /// several invocations do to a word must give the same in any order: all load, all do the same
+    /// commutative operation, or each sets and clears bits of its own.
     pub fn note(&mut self, binding: Binding, at: u32, by: u32, act: Act) -> Result<()> {
         let launch = self.launch;
         let place = binding.first + at as usize;

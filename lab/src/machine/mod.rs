@@ -1,10 +1,10 @@
 //! A machine that runs compute shaders on the host as a GPU does: warps of 32 invocations step
-//! together, and so do the workgroups that run side by side. It says what each step loads and
+//! together, and so do the workgroups that run side by side. It reports what each step loads and
 //! stores, and how many invocations take part. It refuses accesses outside of a binding, and a word
 //! of a workgroup that one invocation stores to and another uses without a barrier between.
 //!
-//! It reads naga's form of a shader and knows as much of it as wgmax's shaders have. It is slow,
-//! and exact: the same on every computer.
+//! It reads naga's form of a shader, and supports only what wgmax's shaders use. It is slow and exact:
+//! results are the same on every computer.
 
 mod arithmetic;
 mod choice;
@@ -16,6 +16,7 @@ mod shading;
 mod statement;
 mod sum;
 mod tied;
+mod timing;
 mod value;
 
 use std::collections::HashMap;
@@ -36,27 +37,38 @@ pub use memory::{Access, Binding, Memory, Order, Shadow};
 use shade::Shades;
 pub use shade::{ELEMENT, PLAIN, RAW, SUM, UNWRITTEN, WRAPPED, mix, of_set, whole};
 pub use sum::{Function as Summing, ROUNDED, ZERO, computed as summed};
+use timing::Trace;
 use value::{Base, Lane32, Mask, Slot, Words};
 pub use value::{LANES, lanes};
 
 /// What variables of workgroups hold before anything is stored.
 const STALE: u32 = 0xa5c3_5a3c;
 
-/// What the machine tells as it runs.
+/// What the machine reports as it runs.
 pub trait Watch {
     /// Whether the machine also refuses what no result shows, and follows what bytes stand for: see
     /// `shading`.
     const STRICT: bool = false;
-    /// How often an invocation may run a loop's body. Asked where the machine is strict.
+    /// Whether the machine counts operations, waits and steps: see `timing`.
+    const TIMED: bool = false;
+    /// How often an invocation may run a loop's body, if the machine is strict.
     fn max_iterations(&self) -> u32 {
         u32::MAX
     }
-    /// A grid of this many invocations begins.
-    fn launch(&mut self, _invocations: u64) {}
+    /// A grid of this many invocations begins, in workgroups of so many, each with so many bytes of
+    /// workgroup memory.
+    fn launch(&mut self, _invocations: u64, _workgroup: usize, _bytes: usize) {}
     /// A warp loads or stores.
     fn access(&mut self, _access: &Access) {}
-    /// Warps compute so many results of one operation of a function.
-    fn operations(&mut self, _function: &str, _results: u64) {}
+    /// Warps compute so many results of one operation of a function; so many others are the same for a
+    /// whole workgroup.
+    fn operations(&mut self, _function: &str, _results: u64, _common: u64) {}
+    /// So many warps wait for the loads that are in flight.
+    fn wait(&mut self, _loads: u32, _warps: u64) {}
+    /// Warps use workgroup memory for so many steps.
+    fn workgroup_steps(&mut self, _steps: u64) {}
+    /// Each workgroup that runs waits for its invocations.
+    fn barrier(&mut self, _warps: u64) {}
     /// A warp runs a loop's body once more, with this many of the invocations that began the loop.
     /// An error ends the run.
     fn iteration(&mut self, _running: u32, _began: u32) -> Result<()> {
@@ -123,7 +135,8 @@ impl Program {
         let side = side.min(groups as usize).max(1);
         let mut machine = Machine::new(self, (side, workgroup), memory, watch);
         (machine.storage, machine.uniform) = (storage, uniform);
-        machine.watch.launch(groups * workgroup as u64);
+        let bytes = 4 * machine.workgroup_words()?;
+        machine.watch.launch(groups * workgroup as u64, workgroup, bytes);
         let parts = groups.div_ceil(side as u64);
         for part in 0..parts {
             let part = if memory_order == Order::Descending { parts - 1 - part } else { part };
@@ -213,6 +226,10 @@ struct Frame {
     /// What the expressions and variables stand for, if the machine is strict.
     shades: Vec<Shades>,
     local_shades: Vec<Shades>,
+    /// The traces of the expressions and of the value, and the batches of the variables: see `timing`.
+    traces: Vec<Trace>,
+    local_batches: Vec<u32>,
+    value_trace: Option<Trace>,
     /// The invocations that have returned, and their values.
     returned: Mask,
     value: Option<Vec<Lane32>>,
@@ -242,6 +259,7 @@ struct Machine<'a, W> {
     shared_shades: HashMap<Handle<GlobalVariable>, Vec<shade::Shade>>,
     /// The number of barriers until now.
     epoch: u32,
+    flight: timing::Flight,
     frames: Vec<Frame>,
 }
 
@@ -258,7 +276,7 @@ struct Shared {
 }
 
 impl Default for Shared {
-    /// wgmax asks for no zeros.
+    /// The library does not ask drivers for zeros.
     fn default() -> Self {
         Self { word: STALE, epoch: u32::MAX, by: 0, stored: false, several: false }
     }
@@ -289,6 +307,7 @@ impl<'a, W: Watch> Machine<'a, W> {
             shared: HashMap::new(),
             shared_shades: HashMap::new(),
             epoch: 0,
+            flight: timing::Flight::default(),
             frames: Vec::new(),
         }
     }
@@ -305,6 +324,14 @@ impl<'a, W: Watch> Machine<'a, W> {
             Which::Entry => self.program.info.get_entry_point(0),
             Which::Function(handle) => &self.program.info[handle],
         }
+    }
+
+    /// The words of the variables of a workgroup.
+    fn workgroup_words(&self) -> Result<usize> {
+        let module = &self.program.module;
+        let variables = module.global_variables.iter().map(|(_, variable)| variable);
+        let shared = variables.filter(|variable| variable.space == AddressSpace::WorkGroup);
+        shared.map(|variable| scalars(module, type_of(module, variable.ty))).sum()
     }
 
     /// Runs the workgroups that run side by side, from one on.
@@ -356,6 +383,7 @@ impl<'a, W: Watch> Machine<'a, W> {
         }
         let shades = vec![None; arguments.len()];
         self.call(Which::Entry, arguments, shades, &mask)?;
+        self.wait(&mask);
         Ok(())
     }
 
@@ -415,10 +443,13 @@ impl<'a, W: Watch> Machine<'a, W> {
             });
         }
         let mut shades = vec![None; if W::STRICT { slots.len() } else { 0 }];
+        let mut traces = vec![Trace::default(); slots.len()];
+        let passed = std::mem::take(&mut self.flight.passed);
         for (handle, expression) in function.expressions.iter() {
             match expression {
                 Expression::FunctionArgument(i) => {
                     slots[handle.index()] = arguments[*i as usize].clone();
+                    traces[handle.index()] = passed.get(*i as usize).copied().unwrap_or_default();
                     if W::STRICT {
                         shades[handle.index()] = argument_shades[*i as usize].clone();
                     }
@@ -432,12 +463,16 @@ impl<'a, W: Watch> Machine<'a, W> {
         }
         let returned = Mask::none(self.warps);
         let local_shades = vec![None; if W::STRICT { locals.len() } else { 0 }];
+        let local_batches = vec![0; locals.len()];
         self.frames.push(Frame {
             which,
             slots,
             locals,
             shades,
             local_shades,
+            traces,
+            local_batches,
+            value_trace: None,
             returned,
             value: None,
             value_shades: None,
@@ -445,6 +480,7 @@ impl<'a, W: Watch> Machine<'a, W> {
         let mut flow = statement::Flow::new(self.warps);
         self.block(&function.body, mask.clone(), &mut flow)?;
         let frame = self.frames.pop().context("no function runs")?;
+        self.flight.passed = frame.value_trace.into_iter().collect();
         Ok((frame.value.map(Words::new), frame.value_shades))
     }
 
@@ -465,8 +501,8 @@ impl<'a, W: Watch> Machine<'a, W> {
                 Expression::ZeroValue(handle) => {
                     all(vec![0; scalars(module, type_of(module, *handle))?])
                 }
-                // Of constants, as variables begin with them. What is made of other parts is found when
-                // it is evaluated.
+                // Variables may begin with values made of constants. Others are computed when they are
+                // evaluated.
                 Expression::Compose { components, .. } => {
                     let parts = components.iter().map(|part| match &slots[part.index()] {
                         Slot::Value(words) => Some(&words[..]),
@@ -527,14 +563,14 @@ fn literal_word(literal: &Literal) -> Result<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::count::Counter;
+    use crate::count::{Counter, Counts};
 
     /// Runs a kernel on 64 words, bound between others, with 32 invocations.
-    fn run(body: &str) -> Result<()> {
+    fn run(body: &str) -> Result<Counts> {
         let text = format!(
             "@group(0) @binding(1) var<storage, read_write> words: array<u32>;
             @group(0) @binding(2) var<storage, read_write> blocks: array<vec4<u32>>;
-            var<workgroup> shared_words: array<u32, 32>;
+            var<workgroup> shared_words: array<u32, 64>;
             fn next(i: u32) -> u32 {{
                 return words[i + 1u];
             }}
@@ -547,7 +583,58 @@ mod tests {
         let binding = Binding { buffer: 0, first: 32, len: 64 };
         let bindings = HashMap::from([(1, binding), (2, binding)]);
         let (params, mut counter) = (HashMap::new(), Counter::new());
-        Program::new(&text)?.run([1, 1, 1], 1, &params, &bindings, &mut memory, &mut counter)
+        let program = Program::new(&text)?;
+        program.run([1, 1, 1], 1, &params, &bindings, &mut memory, &mut counter)?;
+        Ok(counter.take())
+    }
+
+    /// Loads of straight code are in flight together. The place of a load, a branch and a loop wait for them.
+    #[test]
+    fn waits_are_counted() {
+        for (body, waits, loads) in [
+            ("let a = words[i]; words[i] = a + words[i + 32u];", 1, 2),
+            ("words[i] = words[words[i] + i];", 2, 2),
+            ("if words[i] == 7u { words[i] = words[i + 32u]; }", 2, 2),
+            ("let a = words[i]; workgroupBarrier(); words[i] = a + words[i + 32u];", 2, 2),
+            (
+                "var s = 0u; for (var j = 0u; j < 3u; j++) { s += words[i + j]; } words[i] = s;",
+                1,
+                3,
+            ),
+            (
+                "let n = words[0] - 4u; var s = 0u;
+                for (var j = 0u; j < n; j++) { s += words[i + j]; } words[i] = s;",
+                4,
+                4,
+            ),
+            ("words[i] = next(i) + next(i + 1u);", 1, 2),
+            ("words[i] = words[next(i) + i];", 2, 2),
+        ] {
+            let counts = run(body).unwrap();
+            assert_eq!((counts.waits, counts.loads), (waits, loads), "{body}");
+        }
+    }
+
+    /// Words of one bank take a step each. Components that are equal are computed once, and what a whole
+    /// workgroup has in common is counted apart.
+    #[test]
+    fn steps_and_operations_are_counted() {
+        for (body, steps) in [
+            ("shared_words[i] = 1u;", 1),
+            ("shared_words[i * 2u % 63u] = 1u;", 2),
+            ("shared_words[i] = 1u; workgroupBarrier(); words[i] = shared_words[i & 16u];", 2),
+        ] {
+            assert_eq!(run(body).unwrap().steps, steps, "{body}");
+        }
+        for (body, each, common) in [
+            ("words[i] = i ^ 5u;", 1, 0),
+            ("let a = vec4<u32>(i) ^ vec4<u32>(5u); words[i] = a.x + a.y;", 2, 0),
+            ("let a = (i & 0u) ^ 5u; words[i] = a ^ i;", 1, 2),
+            ("words[i] = words[0] ^ 5u;", 1, 0),
+        ] {
+            let counts = run(body).unwrap();
+            assert_eq!((counts.operations, counts.common), (each, common), "{body}");
+        }
     }
 
     #[test]
@@ -655,14 +742,14 @@ mod tests {
             // Each sets and clears bits of its own.
             "let b = i + g.x * 40u; if b < 32u { atomicAnd(&atoms[0], ~(1u << b)); atomicOr(&atoms[0], (b & 1u) << b); }",
             "shared_words[i] = i; workgroupBarrier(); few[0][0] = shared_words[39u - i];",
-            // What was not written may be loaded, and left.
+            // Unwritten memory may be loaded if it is not used.
             "let a = words[40]; if i == 0u && g.x == 0u { words[0] = select(a, 1u, i == 0u); }",
-            // A bound, and what is loaded there is left.
+            // With a bound, if what is loaded there is not used.
             "let a = words[min(words[40], 63u)]; if i + g.x == 0u { words[0] = a & 0u; }",
             "for (var j = 0u; j < 8u; j++) { few[j % 4u][j % 4u] = j; }",
             // Pitches may be negative.
             "let a = words[8u + 3u * 0xfffffffeu];",
-            // A group as a whole may leave out a barrier.
+            // A workgroup as a whole may skip a barrier.
             "if g.x == 0u { workgroupBarrier(); }",
         ] {
             strict(right).unwrap_or_else(|error| panic!("{right}: {error}"));

@@ -3,8 +3,8 @@
 //!
 //! A maximum does two things to elements: it moves them, and it takes the larger of two. So bytes
 //! of elements and of keys may move to other bytes, and the maximum of two words joins the sets of
-//! the keys in them. All else makes them `MIXED`, which may be stored, but decides nothing and is no
-//! result.
+//! the keys in them. Anything else makes them `MIXED`: such bytes may be stored, but may not decide
+//! anything or be a result.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -19,7 +19,7 @@ pub type Shade = [u32; 4];
 /// Of each invocation of a warp.
 pub type LaneShade = [Shade; LANES];
 
-/// As `Words`; `None` where all is plain.
+/// As `Words`; `None` if all is plain.
 pub type Shades = Option<Rc<Vec<LaneShade>>>;
 
 /// Nothing but the byte itself.
@@ -28,10 +28,10 @@ pub const PLAIN: u32 = 0;
 pub const UNWRITTEN: u32 = 1;
 /// What is made of a product beyond 32 bits.
 pub const WRAPPED: u32 = 2;
-/// An address made of memory that nobody wrote, by the smaller of that and a bound. What is loaded
-/// there is as good as not written.
+/// An address that is the smaller of unwritten memory and a bound. What is loaded there counts as
+/// unwritten.
 pub const BOUNDED: u32 = 3;
-/// Elements, of which something else was made than a maximum. What is above counts the reasons.
+/// Made of elements, but not a maximum. This number and those above stand for reasons.
 pub const MIXED: u32 = 4;
 
 /// An element of the input, as it is in memory.

@@ -1,9 +1,9 @@
-//! What a strict machine does beside computing: it follows what bytes stand for (`shade`) through
+//! What a strict machine does besides computing: it follows what bytes stand for (`shade`) through
 //! expressions, variables and buffers, and refuses
-//! - elements, and memory that nobody wrote, where they decide where the program goes or what it
+//! - elements, and memory that nobody wrote, if they decide how the program branches or what it
 //!   loads and stores;
 //! - indices outside of arrays, and products beyond 32 bits in them;
-//! - words of buffers that two invocations of a launch use, where their order shows;
+//! - words of buffers that two invocations of a launch use, if the order changes the result;
 //! - barriers that not all invocations of a workgroup reach.
 
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ use crate::keys;
 
 const PLAIN_LANES: LaneShade = [PLAIN_WORD; LANES];
 
-/// Puts what the values of the invocations that run stand for in the place of others.
+/// Replaces what the values of the invocations that run stand for.
 pub fn merge_shades(all: &mut Shades, new: &Shades, len: usize, mask: &Mask, warps: usize) {
     if all.is_none() && new.is_none() {
         return;
@@ -44,19 +44,19 @@ pub fn merge_shades(all: &mut Shades, new: &Shades, len: usize, mask: &Mask, war
     }
 }
 
-/// Functions whose meaning is known, and tested by itself (see `functions`), where they take elements.
+/// Functions whose meaning the machine knows, if they take elements. `functions` tests each by itself.
 #[derive(Clone, Copy)]
 enum Known {
     /// Words of elements become keys.
     Keys,
     /// Words of keys become elements.
     Elements,
-    /// The larger of two keys of 64 bits, for each pair of words: where the words of the first
-    /// operand and of the second are. The result is as the first one.
+    /// The larger of two keys of 64 bits, for each pair of words: which words of the first operand and of
+    /// the second these are. The result is laid out as the first.
     Pairs(&'static [[usize; 2]], &'static [[usize; 2]]),
-    /// The ranks of keys, each of one or two words, whose bytes begin with this one.
+    /// The ranks of keys: the words of each, and the byte with which a key begins.
     Ranks(&'static [&'static [usize]], usize),
-    /// Whether such ranks are above others; or equal.
+    /// Whether such ranks are above others if true, or else equal.
     Compare(&'static [&'static [usize]], bool),
     /// A step of a sum.
     Sum(sum::Function),
@@ -121,7 +121,7 @@ impl<W: Watch> Machine<'_, W> {
         format!("invocation {} of workgroup {group}", warp % self.group_warps * LANES + lane)
     }
 
-    /// Refuses what stands for more than bits, in the invocations that run.
+    /// Refuses a value that stands for more than its bits, in the invocations that run.
     pub fn decides(&self, handle: Handle<Expression>, mask: &Mask) -> Result<()> {
         let Some(shades) = self.shades(handle)? else { return Ok(()) };
         for warp in mask.warps() {
@@ -141,7 +141,7 @@ impl<W: Watch> Machine<'_, W> {
         self.memory.shadow.describe(byte)
     }
 
-    /// Barriers are reached by all invocations of a workgroup, or by none.
+    /// Refuses a barrier that only some invocations of a workgroup reach.
     pub fn check_barrier(&self, mask: &Mask) -> Result<()> {
         if W::STRICT {
             for group in 0..self.warps / self.group_warps {
@@ -159,7 +159,7 @@ impl<W: Watch> Machine<'_, W> {
         Ok(())
     }
 
-    /// An index is inside its array, and is made of nothing but bits.
+    /// Refuses an index that is outside its array, or made of more than bits.
     pub fn check_index(
         &self,
         base: Handle<Expression>,
@@ -194,8 +194,8 @@ impl<W: Watch> Machine<'_, W> {
         Ok(())
     }
 
-    /// An address is made of nothing but bits; to load from, also of unwritten memory with a bound:
-    /// that holds a number above all bounds, so what is checked is the bound.
+    /// Refuses an address to load from that is made of more than bits. Unwritten memory with a bound is
+    /// allowed: it holds a number above all bounds, so the bound itself is checked.
     fn check_address(&self, index: Handle<Expression>, mask: &Mask) -> Result<()> {
         let Some(shades) = self.shades(index)? else { return Ok(()) };
         let lanes = |warp: usize| lanes(mask.0[warp]).map(move |lane| (warp, lane));
@@ -259,7 +259,7 @@ impl<W: Watch> Machine<'_, W> {
         lane: usize,
     ) -> Result<Option<&mut Shade>> {
         let (warps, group_warps) = (self.warps, self.group_warps);
-        let far = "an index is behind the end of a variable";
+        let far = "an index is beyond the end of a variable";
         Ok(match base {
             Base::Local(depth, variable) => {
                 let frame = &mut self.frames[depth];
@@ -364,7 +364,7 @@ impl<W: Watch> Machine<'_, W> {
         Ok(())
     }
 
-    /// What the value of an expression stands for, which was evaluated.
+    /// What the value of an evaluated expression stands for.
     pub fn shade_of(
         &mut self,
         handle: Handle<Expression>,
@@ -413,7 +413,7 @@ impl<W: Watch> Machine<'_, W> {
             let at = at % words.len();
             (lane_of(shades, at)[lane], words[at][lane])
         };
-        // Moves of scalars: where the scalar of each of the result's is.
+        // Moves of scalars: which scalar each one of the result is.
         let moved: Option<Vec<usize>> = match expression {
             Expression::Compose { .. } => {
                 for (words, shades) in &operands {
@@ -483,8 +483,7 @@ impl<W: Watch> Machine<'_, W> {
         Ok(Some(all))
     }
 
-    /// Calls a function, or where its meaning is known and it takes elements, lets it compute the
-    /// bits alone.
+    /// Calls a function. If its meaning is known and it takes elements, the call computes only bits.
     pub fn call_known(
         &mut self,
         function: Handle<Function>,
@@ -561,7 +560,7 @@ impl<W: Watch> Machine<'_, W> {
                     }
                     Known::Compare(groups, is_above) => {
                         for i in 0..scalars {
-                            // Of 64 bits the last result repeats the second one.
+                            // With 64 bits, the last results repeat the second one.
                             let group = groups[i.min(groups.len() - 1)];
                             let [a, b] = [0, 1].map(|of| -> Vec<Operand> {
                                 group.iter().map(|&i| operand(of, i)).collect()
@@ -594,8 +593,8 @@ impl<W: Watch> Machine<'_, W> {
 }
 
 impl<W: Watch> Machine<'_, W> {
-    /// Calls a function once for each winner that its arguments depend on, where it only computes and
-    /// loads, and takes nothing else of elements. So the machine checks what it does for each of them.
+    /// Calls a function once for each winner that its arguments depend on, if it only computes and loads,
+    /// and takes nothing else of elements. So the machine checks what it does for each winner.
     fn call_for_winners(
         &mut self,
         function: Handle<Function>,
@@ -648,7 +647,7 @@ impl<W: Watch> Machine<'_, W> {
         let most = winners.values().map(|(_, list)| list.len()).max().unwrap_or(0);
         let mut found: HashMap<(usize, usize), Vec<Operand>> = HashMap::new();
         for number in 0..most {
-            // Others depend on no winner.
+            // Other invocations depend on no winner.
             let mut running = if number == 0 { mask.clone() } else { Mask::none(self.warps) };
             let mut new = Vec::new();
             for (words, shades) in values.iter().zip(shades) {
@@ -686,7 +685,7 @@ impl<W: Watch> Machine<'_, W> {
     }
 }
 
-/// `None` where all is plain.
+/// `None` if all is plain.
 fn compact(all: Vec<LaneShade>) -> Shades {
     all.iter().flatten().any(|shade| *shade != PLAIN_WORD).then(|| Rc::new(all))
 }

@@ -10,6 +10,7 @@ use wgmax::wgpu::naga::{
 use super::memory::Act;
 use super::shade::{PLAIN_WORD, Shades};
 use super::shading::merge_shades;
+use super::timing::Trace;
 use super::value::{LANES, Mask, Slot, Words, lanes};
 use super::{Machine, Watch};
 
@@ -51,6 +52,7 @@ impl<W: Watch> Machine<'_, W> {
                     return self.block(accept, mask, flow);
                 }
                 self.decides(*condition, &mask)?;
+                self.wait_for(*condition, &mask)?;
                 let (yes, no) = mask.split(&self.value(*condition)?);
                 let yes = self.block(accept, yes, flow)?;
                 let no = self.block(reject, no, flow)?;
@@ -61,6 +63,7 @@ impl<W: Watch> Machine<'_, W> {
             }
             Statement::Switch { selector, cases } => {
                 self.decides(*selector, &mask)?;
+                self.wait_for(*selector, &mask)?;
                 let selector = self.value(*selector)?;
                 let mut inner = Flow::new(self.warps);
                 let (mut left, mut done) = (mask, Mask::none(self.warps));
@@ -96,6 +99,13 @@ impl<W: Watch> Machine<'_, W> {
                 let warps = self.warps;
                 let frame = self.frames.last_mut().context("no function runs")?;
                 frame.returned = frame.returned.with(&mask);
+                if let Some(value) = value {
+                    let trace = frame.traces[value.index()];
+                    let batch = frame.value_trace.map_or(0, |all| all.batch).max(trace.batch);
+                    let was_splat = frame.value_trace.is_none_or(|all| all.is_splat);
+                    let is_splat = was_splat && trace.is_splat;
+                    frame.value_trace = Some(Trace { batch, is_splat });
+                }
                 if let Some(words) = words {
                     let all = frame.value.get_or_insert_with(|| words.to_vec());
                     merge(all, &words, &mask, warps);
@@ -109,10 +119,15 @@ impl<W: Watch> Machine<'_, W> {
             // All invocations that run are here already.
             Statement::ControlBarrier(_) => {
                 self.check_barrier(&mask)?;
+                self.wait(&mask);
+                self.watch.barrier(mask.warps().count() as u64);
                 self.epoch += 1;
             }
             Statement::MemoryBarrier(_) => {}
             Statement::Store { pointer, value } => {
+                if W::TIMED {
+                    self.store_batch(*pointer, *value)?;
+                }
                 let (value, shades) = (self.value(*value)?, self.shades(*value)?);
                 self.store(*pointer, &value, &shades, &mask)?;
             }
@@ -129,9 +144,13 @@ impl<W: Watch> Machine<'_, W> {
                 let slots = slots.collect::<Result<_>>()?;
                 let shades = arguments.iter().map(|&handle| self.shades(handle));
                 let shades = shades.collect::<Result<_>>()?;
+                let traces = arguments.iter().map(|&handle| self.trace(handle));
+                self.flight.passed = traces.collect::<Result<_>>()?;
                 let (value, shades) = self.call_known(*function, slots, shades, &mask)?;
+                let trace = std::mem::take(&mut self.flight.passed);
                 if let (Some(result), Some(value)) = (result, value) {
                     self.set(*result, Slot::Value(value))?;
+                    self.set_trace(*result, trace.first().copied().unwrap_or_default())?;
                     self.set_shades(*result, shades)?;
                 }
             }
@@ -140,8 +159,8 @@ impl<W: Watch> Machine<'_, W> {
         Ok(mask)
     }
 
-    /// Whether a branch leaves out no more than an atomic maximum with 0, which changes nothing. So all
-    /// may take it.
+    /// Whether a branch skips only an atomic maximum with 0, which changes nothing. So all invocations may
+    /// take it.
     fn only_saves_an_atomic(
         &self,
         condition: Handle<Expression>,
@@ -171,6 +190,7 @@ impl<W: Watch> Machine<'_, W> {
     ) -> Result<Mask> {
         let (mut left, mut running) = (Mask::none(self.warps), mask.clone());
         let mut iterations = 0;
+        let is_unrolled = self.is_unrolled(body)?;
         while !running.is_none() {
             let mut flow = Flow::new(self.warps);
             let end = self.block(body, running.clone(), &mut flow)?;
@@ -184,6 +204,9 @@ impl<W: Watch> Machine<'_, W> {
                 self.watch.iteration(next.count(warp), mask.count(warp))?;
             }
             let next = self.block(continuing, next, outer)?;
+            if !is_unrolled {
+                self.wait(&running);
+            }
             left = left.with(&flow.broken);
             running = match break_if {
                 Some(condition) if !next.is_none() => {
@@ -240,7 +263,7 @@ impl<W: Watch> Machine<'_, W> {
     }
 }
 
-/// Puts the words of the invocations that run in the place of others.
+/// Replaces the words of the invocations that run.
 pub fn merge(all: &mut [super::Lane32], words: &[super::Lane32], mask: &Mask, warps: usize) {
     for (i, (all, words)) in all.iter_mut().zip(words).enumerate() {
         match mask.0[i % warps] {

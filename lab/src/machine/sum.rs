@@ -1,4 +1,4 @@
-//! Sums of elements: what was done, one step after the other, since the order of additions shows.
+//! Sums of elements, as lists of steps, because the order of additions changes the result.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -9,9 +9,9 @@ use wgmax::ElementType;
 use super::choice::Sets;
 use super::shade::{MIXED, Operand, PLAIN, PLAIN_WORD, RAW, SUM, Shade, of_set, whole};
 
-/// A step of a sum. Elements are steps, too: each is added, or is what the others begin with.
+/// The step of a sum that begins with zero. Elements are steps, too: each is added, or the sum begins with it.
 pub const ZERO: u32 = u32::MAX;
-/// The sum is rounded to an element of 16 bits.
+/// The step that rounds the sum to an element of 16 bits.
 pub const ROUNDED: u32 = u32::MAX - 1;
 
 /// The functions of `shaders/gradient/sum.wgsl`.
@@ -53,7 +53,7 @@ impl Sums {
         }
     }
 
-    /// What the words stand for that a function makes of others.
+    /// What the result of a function stands for.
     pub fn call(
         &mut self,
         function: Function,
@@ -73,7 +73,7 @@ impl Sums {
             }
             Function::Add => {
                 let (a, b) = (self.steps(a, sets), self.steps(&operands[1], sets));
-                // One element after the other, to what begins with zero.
+                // Elements are added one by one to a sum that begins with zero.
                 if let (Some([ZERO, a @ ..]), Some([element])) = (a.as_deref(), b.as_deref()) {
                     steps = Some([&[ZERO], a, &[*element]].concat());
                 }
@@ -94,7 +94,7 @@ impl Sums {
     }
 }
 
-/// The same computed by this computer; a NaN is the canonical one.
+/// The result of a function, computed by this processor; a NaN is the canonical one.
 pub fn computed(function: Function, t: ElementType, a: u64, b: u64) -> u64 {
     let single = |sum: f32| if sum.is_nan() { 0x7fc0_0000 } else { sum.to_bits() };
     let double = |sum: f64| if sum.is_nan() { 0x7ff8 << 48 } else { sum.to_bits() };

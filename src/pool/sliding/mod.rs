@@ -22,14 +22,14 @@ pub(crate) struct Sliding {
     /// Maximum taps along the axes before the last, and how often one element may be read along these.
     pub max_rows: u64,
     pub max_rereads: u64,
-    /// Maximum positions that are held from one step to the next, and blocks that the text reads; half
-    /// as many with positions.
+    /// Maximum slices that are held from one step to the next, and blocks that the text reads: half
+    /// as many blocks if it finds indices.
     pub max_held: usize,
     pub max_reads: usize,
     /// Maximum blocks that the first step of a strip reads for each line.
     pub max_first_reads: usize,
-    /// Maximum lines that an invocation slides along at once. There are several only if the invocations
-    /// that fill the device still read so many bytes each.
+    /// Maximum lines that an invocation slides along at once. There are several only if as many
+    /// invocations as fill the device then read `in_flight` bytes each.
     pub max_height: u8,
     pub in_flight: u64,
     /// How many blocks of an inner axis an invocation may slide along side by side, best first; else
@@ -174,8 +174,8 @@ impl Sliding {
         let bands = before.outputs.div_ceil(window.height.into());
         let lines = group.outer.saturating_mul(first.outputs).saturating_mul(bands);
         let inner = (group.inner / builder.block() / window.beside() as u64).max(1);
-        let per_position = window.per_position(builder.item() as usize) as u64;
-        let line_steps = axis.outputs.div_ceil(per_position);
+        let per_slice = window.per_slice(builder.item() as usize) as u64;
+        let line_steps = axis.outputs.div_ceil(per_slice);
         let all_steps = line_steps.saturating_mul(lines).saturating_mul(inner);
         let own_steps = (all_steps / self.invocations).clamp(1, self.steps);
         let steps = own_steps.min(line_steps);

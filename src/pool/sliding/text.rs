@@ -20,14 +20,14 @@ import package::pool::sliding_window::{candidate, candidates, row, row_keys, tog
 const LOAD: &str = "held: ptr<function, Held>, rows: Rows, lines: Lines, at: i32";
 
 impl SlidingWindow {
-    /// The text, for elements of so many bytes. With `finds` it also finds positions, if an element
+    /// The text, for elements of `size` bytes. With `finds` it also finds positions, if an element
     /// is a word. Planners then take one line; a sample of several is reduced to one.
     pub(super) fn text(&self, size: usize, finds: bool) -> String {
         if finds && self.height > 1 {
             return Self { height: 1, ..*self }.text(size, finds);
         }
         let &Self { stride, shift, height, .. } = self;
-        let (per_position, beside) = (self.per_position(size), self.beside());
+        let (per_slice, beside) = (self.per_slice(size), self.beside());
         let (columns, held) = (self.columns(finds), self.held_columns(size));
         let windows = (0..height.into()).map(|i| {
             let windows = match self.breadth {
@@ -39,7 +39,7 @@ impl SlidingWindow {
         let windows: String = windows.collect();
         format!(
             "{IMPORTS}\
-const PER_POSITION: u32 = {per_position}u;
+const PER_SLICE: u32 = {per_slice}u;
 const STRIDE: i32 = {stride};
 const SHIFT: i32 = {shift};
 const BREADTH: u32 = {beside}u;
@@ -51,7 +51,7 @@ fn store_windows(held: ptr<function, Held>, lines: Lines, line: u32, step: u32, 
         )
     }
 
-    /// The rows of windows; and how the columns of all lines are computed from the blocks at a position.
+    /// The rows of windows; and how the columns of all lines are computed from the blocks of a slice.
     fn columns(&self, finds: bool) -> String {
         let [first, before] = self.rows.map(usize::from);
         let distances = self.row_distances();
@@ -104,10 +104,10 @@ fn columns(rows: Rows, lines: Lines, at: i32, beside: u32) -> Columns {{
     fn held_columns(&self, size: usize) -> String {
         let (stride, beside) = (usize::from(self.stride), self.beside());
         let (held, kept) = (self.held(size), self.kept(size));
-        let fill = |positions: Range<usize>| {
-            let columns = (positions.start * beside..positions.end * beside).map(|place| {
-                let (k, a) = (place / beside, place % beside);
-                format!("    (*held)[{place}] = columns(rows, lines, at + {k}, {a}u);\n")
+        let fill = |slices: Range<usize>| {
+            let columns = (slices.start * beside..slices.end * beside).map(|column| {
+                let (k, a) = (column / beside, column % beside);
+                format!("    (*held)[{column}] = columns(rows, lines, at + {k}, {a}u);\n")
             });
             columns.collect::<String>()
         };
@@ -117,7 +117,7 @@ fn columns(rows: Rows, lines: Lines, at: i32, beside: u32) -> Columns {{
             0 | 1 => fill(0..kept),
             steps => format!(
                 "    for (var k = {steps}; k > 0; k--) {{
-        add_position(held, rows, lines, at - k * STRIDE);
+        add_slice(held, rows, lines, at - k * STRIDE);
         move_on(held);
     }}
 "
@@ -130,7 +130,7 @@ fn columns(rows: Rows, lines: Lines, at: i32, beside: u32) -> Columns {{
             "alias Held = array<Columns, {columns}>;
 fn begin_strip({LOAD}) {{
 {begin}}}
-fn add_position({LOAD}) {{
+fn add_slice({LOAD}) {{
 {add}}}
 fn move_on(held: ptr<function, Held>) {{
 {moves}}}
@@ -140,9 +140,9 @@ fn move_on(held: ptr<function, Held>) {{
 
     /// How a line's windows of a step are computed and stored along elements: each window by itself.
     fn windows_of_elements(&self, size: usize, finds: bool, line: usize) -> String {
-        let per_position = self.per_position(size);
+        let per_slice = self.per_slice(size);
         let element = |i: usize| {
-            let (block, i) = (i / per_position, i % per_position);
+            let (block, i) = (i / per_slice, i % per_slice);
             let word = |word: usize| format!("(*held)[{block}][{line}].{}", COMPONENTS[word]);
             match size {
                 4 if finds => format!("candidate((*held)[{block}][{line}], {i}u)"),
@@ -159,7 +159,7 @@ fn move_on(held: ptr<function, Held>) {{
         let mut made = Made { text: String::new(), known: HashSet::new(), dilation, best };
         let last = usize::from(self.reach);
         let even = last == usize::from(self.taps - 1) * dilation;
-        for window in 0..per_position {
+        for window in 0..per_slice {
             let first = usize::from(self.shift) + window * usize::from(self.stride);
             let taps = usize::from(self.taps) - usize::from(!even);
             let some = made.maximum(first, taps, &element);
@@ -167,7 +167,7 @@ fn move_on(held: ptr<function, Held>) {{
             let last = made.maximum(first + last, 1, &element);
             made.text += &format!("    let k{window} = {best}({some}, {last});\n");
         }
-        let keys: Vec<_> = (0..per_position).map(|i| format!("k{i}")).collect();
+        let keys: Vec<_> = (0..per_slice).map(|i| format!("k{i}")).collect();
         let words = match size {
             4 if finds => format!("together({})", keys.join(", ")),
             _ => {
@@ -182,9 +182,9 @@ fn move_on(held: ptr<function, Held>) {{
     fn windows_of_blocks(&self, finds: bool, line: usize) -> String {
         let (beside, dilation) = (self.beside(), usize::from(self.dilation));
         let steps = (0..beside).map(|a| {
-            let place = |tap: usize| (tap * dilation).min(self.reach.into());
+            let slice = |tap: usize| (tap * dilation).min(self.reach.into());
             let taps = 0..usize::from(self.taps);
-            let columns = taps.map(|tap| format!("(*held)[{}][{line}]", place(tap) * beside + a));
+            let columns = taps.map(|tap| format!("(*held)[{}][{line}]", slice(tap) * beside + a));
             let all = join(finds, columns.collect());
             format!("    store_step({} + {a}u, lines, step, {all});\n", line_of(line))
         });
@@ -192,7 +192,7 @@ fn move_on(held: ptr<function, Held>) {{
     }
 }
 
-/// Where the results of one of the lines begin.
+/// The text for the offset of the first result of a line.
 fn line_of(line: usize) -> String {
     if line == 0 { "line".into() } else { format!("line + {line}u * lines.length") }
 }

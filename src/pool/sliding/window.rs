@@ -42,7 +42,7 @@ params! {
 
     pub(in crate::pool) struct SlidingParams {
         pub pool: Params,
-        /// Used with `indices` alone, which are distances from the first plane's first element:
+        /// Used only with `indices`, which are distances from the first plane's first element:
         /// row-major, without a modulus.
         pub numbering: Numbering,
         pub strips: Strips,
@@ -61,8 +61,7 @@ pub(super) struct SlidingWindow {
     pub stride: u8,
     /// The distance of taps along the last axis.
     pub dilation: u8,
-    /// The distance from the first tap to the last one. The last tap may be nearer than taps and
-    /// dilation say.
+    /// The distance from the first tap to the last one, at most `(taps - 1) * dilation`.
     pub reach: u8,
     /// For a window that slides along contiguous elements: where in a block of 16 bytes the first
     /// window begins, in elements.
@@ -112,7 +111,7 @@ impl SlidingWindow {
         row_reach: 0,
     };
 
-    /// The window as a shader has it.
+    /// The window as the attributes of a shader.
     pub(super) fn attributes(&self) -> Attributes {
         let mut all = Attributes::default();
         all[..size_of::<Self>()].copy_from_slice(bytes_of(self));
@@ -124,8 +123,8 @@ impl SlidingWindow {
         from_bytes(&shader.attributes[..size_of::<Self>()])
     }
 
-    /// Elements of a position, which are also the windows of a step.
-    pub(super) fn per_position(&self, size: usize) -> usize {
+    /// Elements of a slice, which are also the windows of a step.
+    pub(super) fn per_slice(&self, size: usize) -> usize {
         if self.breadth == 0 { 16 / size } else { 1 }
     }
 
@@ -134,14 +133,14 @@ impl SlidingWindow {
         self.breadth.max(1).into()
     }
 
-    /// Positions that the windows of a step read.
+    /// Slices that the windows of a step read.
     pub(super) fn held(&self, size: usize) -> usize {
-        let per_position = self.per_position(size);
-        let windows = (per_position - 1) * usize::from(self.stride);
-        (usize::from(self.shift) + windows + usize::from(self.reach)) / per_position + 1
+        let per_slice = self.per_slice(size);
+        let windows = (per_slice - 1) * usize::from(self.stride);
+        (usize::from(self.shift) + windows + usize::from(self.reach)) / per_slice + 1
     }
 
-    /// Positions that the next step has too.
+    /// Slices that the next step has too.
     pub(super) fn kept(&self, size: usize) -> usize {
         self.held(size).saturating_sub(self.stride.into())
     }
@@ -154,17 +153,15 @@ impl SlidingWindow {
 
     /// All these distances in ascending order, each once.
     pub(super) fn row_distances(&self) -> Vec<usize> {
-        let last = self.row_distance(usize::from(self.height) - 1, self.rows[1].into());
-        let is_one = |&distance: &usize| {
-            let lines = 0..self.height.into();
-            lines
-                .flat_map(|i| (0..self.rows[1].into()).map(move |j| self.row_distance(i, j)))
-                .any(|one| one == distance)
-        };
-        (0..=last).filter(is_one).collect()
+        let [lines, taps] = [self.height, self.rows[1]].map(usize::from);
+        let all = (0..lines * taps).map(|i| self.row_distance(i / taps, i % taps));
+        let mut all: Vec<usize> = all.collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
-    /// Blocks that a step reads at a position.
+    /// Blocks that a step reads of a slice.
     fn blocks(&self) -> usize {
         usize::from(self.rows[0]) * self.row_distances().len() * self.beside()
     }

@@ -12,8 +12,8 @@ pub(super) static KERNELS: [&Kernel; 1] = [&ROWS];
 
 pub(super) const TUNING: Tuning = Tuning { special: Some(launch) };
 
-/// Sums of the gradients of windows, accumulated in the result. So it does not take elements of 16
-/// bits, whose sums have 32.
+/// Sums of the gradients of windows, accumulated in the result. So elements of 16 bits are excluded:
+/// their sums have 32 bits.
 static ROWS: Kernel = Kernel::new::<Params>("pool_gradient_rows", "software/gradient_rows", run)
     .only(|element, _| element.is_float() && element.size() >= 4);
 

@@ -29,8 +29,8 @@ const SLIDING: Sliding = Sliding {
     max_first_reads: usize::MAX,
     max_height: 1,
     in_flight: 0,
-    // Neighbours fill lines of a cache. Along one block it took twice as long as along two or four, and
-    // along eight a quarter longer.
+    // Neighbouring blocks share cache lines. One block took twice as long as two or four side by side,
+    // and eight a quarter longer.
     breadths: &[4, 2],
     // More blocks do not stay in registers.
     max_held_beside: 12,

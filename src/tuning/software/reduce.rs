@@ -22,8 +22,8 @@ pub(super) const TUNING: Tuning = Tuning {
 };
 
 /// Maximum rows that an invocation of `column_tiles` reads, and blocks of a row that it owns. On
-/// lavapipe 4096 x 4096 elements take 1.5 times as long by 16 rows, 1.1 times by 32; by 32 blocks
-/// 1.2 times.
+/// lavapipe 4096 x 4096 elements take 1.5 times as long with 16 rows, 1.1 times with 32 rows, and 1.2
+/// times with 32 blocks.
 const TILE_ROWS: u64 = 64;
 const TILE: u64 = 128;
 /// Invocations that keep all cores busy.
@@ -41,10 +41,10 @@ fn columns(
     let rows = matrix.div_ceil(width);
     // Eight rows are read at a time. If a piece has fewer, some are read again, which must not cost
     // much.
-    let eights = rows.div_ceil(rows.div_ceil(TILE_ROWS)).next_multiple_of(8);
-    let chunk = eights.min(rows);
+    let unrolled = rows.div_ceil(rows.div_ceil(TILE_ROWS)).next_multiple_of(8);
+    let chunk = unrolled.min(rows);
     let splits = rows.div_ceil(chunk);
-    let wasteful = 3 * splits * eights > 4 * rows;
+    let wasteful = 3 * splits * unrolled > 4 * rows;
     let pieces = splits * (width / e.inner);
     let outputs = e.outer * splits * width;
     let tile = (outputs / block / TILES).clamp(1, TILE).min(width / block);
