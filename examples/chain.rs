@@ -8,7 +8,7 @@ use wgmax::operator::{MaxPool, ReduceMax, SegmentMax};
 use wgmax::{Device, Tensor};
 
 fn main() -> anyhow::Result<()> {
-    // Eight images of three channels. The third and the fourth belong together, and so on.
+    // Eight images of three channels, and the album of each image. Album 3 is empty.
     let (images, channels, height, width) = (8, 3, 120, 160);
     let pixels: Vec<u8> = (0..images * channels * height * width)
         .map(|i: usize| (i.wrapping_mul(2_654_435_761) >> 12) as u8)
@@ -31,7 +31,7 @@ fn main() -> anyhow::Result<()> {
         result[0].download()
     };
 
-    // Any adapter, so that the CPU is compared with a GPU.
+    // A GPU or a software adapter, so that the CPU is not compared with itself.
     let device = Device::gpu().or_else(|_| Device::auto())?;
     let (found, expected) = (on(&device)?, on(&Device::cpu())?);
     println!("on {}", device.info());

@@ -1,5 +1,5 @@
-//! A pyramid of the largest depths, for culling: a texture holds the depths of a picture, and each
-//! of its mip levels becomes the maximum of the texels of the level above.
+//! A pyramid of the largest depths, for culling: a texture holds the depths of a picture, and each texel
+//! of a mip level becomes the maximum of the texels that it covers in the level above.
 //!
 //!     cargo run --release --example depth_pyramid
 
@@ -69,8 +69,8 @@ async fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Windows of two texels, side by side. If the number of texels is odd, the next level rounds it
-/// down; then windows have three texels and overlap, so that each texel is in one.
+/// Windows of two texels, side by side. If the number of texels is odd, half of it is rounded down; then
+/// windows have three texels and overlap, so that each texel is in a window.
 fn half(size: wgpu::Extent3d) -> MaxPool {
     let sizes = [size.height, size.width].map(|size| size as usize);
     let kernel = sizes.map(|size| if size == 1 { 1 } else { 2 + size % 2 });

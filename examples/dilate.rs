@@ -1,5 +1,5 @@
-//! Dilates a picture: every point becomes the brightest of the 31 x 31 around it. This is MaxPool
-//! with stride 1 and padding that keeps the size.
+//! Dilates a picture: each colour of a pixel becomes the largest of the 31 x 31 pixels around it. This is
+//! MaxPool with stride 1 and padding that keeps the size.
 //!
 //!     cargo run --release --example dilate [FOLDER]
 //!
@@ -25,7 +25,7 @@ fn main() -> anyhow::Result<()> {
     let input = Tensor::from_slice(shape, picture.as_raw())?;
 
     let dilation = MaxPool::new([WINDOW, WINDOW]).padding(Padding::SameUpper).layout(Layout::Nxc);
-    // Any adapter, so that the CPU is compared with a GPU.
+    // A GPU or a software adapter, so that the CPU is not compared with itself.
     let device = Device::gpu().or_else(|_| Device::auto())?;
     let cpu = Device::cpu();
     let [result] = dilation.run(&device, &input)?.exactly()?;
@@ -46,7 +46,7 @@ fn main() -> anyhow::Result<()> {
 /// Thin curves and strokes on a dark ground.
 fn draw() -> RgbImage {
     let mut picture = RgbImage::from_pixel(WIDTH, HEIGHT, Rgb([12, 14, 26]));
-    // A rose of ten leaves, whose colour turns with the angle.
+    // A rose of ten petals, whose colour changes along the curve.
     line(&mut picture, 4000, |t| {
         let angle = 2.0 * TAU * t;
         let r = 130.0 * (2.5 * angle).cos();
@@ -64,7 +64,7 @@ fn draw() -> RgbImage {
         let (sin, cos) = (TAU * 5.0 * t).sin_cos();
         (490.0 + 110.0 * t * cos, 240.0 + 110.0 * t * sin, hue(1.0 - t))
     });
-    // M, A, X: each of one or two strokes of the pen, on a grid of 4 x 6.
+    // The letters M, A and X: one or two strokes each, on a grid of 4 x 6.
     let letters: [&[&[(f32, f32)]]; 3] = [
         &[&[(0.0, 6.0), (0.0, 0.0), (2.0, 3.0), (4.0, 0.0), (4.0, 6.0)]],
         &[&[(0.0, 6.0), (2.0, 0.0), (4.0, 6.0)], &[(0.7, 4.0), (3.3, 4.0)]],
@@ -85,12 +85,11 @@ fn draw() -> RgbImage {
     picture
 }
 
-/// A curve as a number of points: `curve` returns the place and the colour at each time from 0 to
-/// 1.
+/// Draws a curve as points: `curve` returns the coordinates and the colour at each time from 0 to 1.
 fn line(picture: &mut RgbImage, points: u32, curve: impl Fn(f32) -> (f32, f32, Rgb<u8>)) {
     for point in 0..=points {
         let (x, y, colour) = curve(point as f32 / points as f32);
-        // Coordinates outside become 0 or too large, or are cut off by the size.
+        // Negative coordinates become 0, and points beyond the size are left out.
         let (x, y) = (x.round() as u32, y.round() as u32);
         if x < WIDTH && y < HEIGHT {
             picture.put_pixel(x, y, colour);
@@ -98,7 +97,7 @@ fn line(picture: &mut RgbImage, points: u32, curve: impl Fn(f32) -> (f32, f32, R
     }
 }
 
-/// The colours of a rainbow, round in a circle.
+/// The colour at an angle of the colour circle, in turns.
 fn hue(t: f32) -> Rgb<u8> {
     let part = |shift: f32| (140.0 + 110.0 * (TAU * (t + shift)).cos()) as u8;
     Rgb([part(0.0), part(2.0 / 3.0), part(1.0 / 3.0)])

@@ -29,7 +29,7 @@ fn main() -> anyhow::Result<()> {
 }
 
 async fn run() -> anyhow::Result<()> {
-    // The program's own.
+    // The program's own device, queue and buffers.
     let instance =
         wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let adapter = instance.request_adapter(&Default::default()).await?;

@@ -1,12 +1,11 @@
 //! Compares each member of Zachary's karate club (34 members, 78 friendships) with their friends.
-//! Each member's features are sent to all friends, and SegmentMax takes the largest that each one
-//! gets, as a graph network does that aggregates by the maximum.
+//! Each member sends its features to all friends, and SegmentMax finds the largest of those that each member
+//! gets, as in a graph network that aggregates by the maximum.
 //!
 //!     cargo run --release --example karate
 //!
-//! The first time messages come in the order of the friendships, each with the number of the member
-//! who gets it. The second time they are sorted by that number, and offsets say where each member's
-//! messages begin.
+//! First, messages are in the order of the friendships, each with the number of the member who gets it.
+//! Then they are sorted by that number, and offsets say where each member's messages begin.
 
 use wgmax::operator::SegmentMax;
 use wgmax::{Device, ElementType, Run, Tensor, compare};
@@ -17,7 +16,7 @@ const SHOWN: [usize; 8] = [0, 1, 2, 8, 11, 16, 32, 33];
 
 /// For each member, the friends with a higher number. W. W. Zachary, "An Information Flow Model
 /// for Conflict and Fission in Small Groups", Journal of Anthropological Research 33 (1977).
-/// There the numbers begin with 1.
+/// In the paper the numbers begin with 1.
 const FRIENDS: [&[usize]; MEMBERS] = [
     &[1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 17, 19, 21, 31],
     &[2, 3, 7, 13, 17, 19, 21, 30],
@@ -67,7 +66,7 @@ fn main() -> anyhow::Result<()> {
         .flat_map(|(a, friends)| friends.iter().flat_map(move |&b| [[a, b], [b, a]]))
         .collect();
     let features = features(&messages);
-    // Any adapter, so that the two differ.
+    // A GPU or a software adapter, so that the CPU is not compared with itself.
     let devices = [Device::gpu().or_else(|_| Device::auto())?, Device::cpu()];
     println!("on {} and {}:", devices[0].info(), devices[1].info());
 
@@ -131,8 +130,8 @@ fn equal(what: &str, a: &Tensor, b: &Tensor) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// For each member: the number of friends, the pairs of them who are friends too, the fraction of
-/// these in all pairs, and the closeness to everyone else, 1 if all are friends.
+/// For each member: the number of friends, the number of pairs of these who are friends too, the fraction
+/// of such pairs among all pairs, and the closeness to everyone else, which is 1 if all are friends.
 fn features(messages: &[[usize; 2]]) -> Vec<[f32; FEATURES.len()]> {
     let mut know = [[false; MEMBERS]; MEMBERS];
     for &[from, to] in messages {

@@ -1,5 +1,5 @@
 //! Two reductions on the best available device. The second takes the result of the first, without a
-//! copy to the host. Then the same on the CPU, compared.
+//! copy to the host. The result is compared with the CPU's.
 //!
 //!     cargo run --release --example reduce_max
 

@@ -1,7 +1,7 @@
 //! A small network learns to read digits, once on a GPU and once on the CPU. In the end the weights
 //! are equal in every bit: MaxPool, ReduceMax and their gradients are exact, and this program does all
 //! other arithmetic on the host, in a fixed order. Its `exp` and `ln` are those of the system, so another
-//! machine may have other weights, but equal ones on both devices.
+//! machine may compute other weights, but the same on both devices.
 //!
 //!     cargo run --release --example train
 
@@ -59,8 +59,8 @@ fn images(random: &mut Random) -> (Vec<f32>, Vec<usize>) {
     (pixels, labels)
 }
 
-/// The products of a 3 x 3 convolution that keeps the size, in a fixed order: the numbers of a
-/// result, an input and a weight.
+/// Calls `each` for all products of a 3 x 3 convolution that keeps the size, in a fixed order, with the
+/// numbers of the result, the input and the weight.
 fn products(inputs: usize, results: usize, side: usize, mut each: impl FnMut(usize, usize, usize)) {
     for image in 0..BATCH {
         for (to, y, x) in (0..results * side * side).map(|i| split(i, side)) {
@@ -76,7 +76,7 @@ fn products(inputs: usize, results: usize, side: usize, mut each: impl FnMut(usi
     }
 }
 
-/// A plane, a row and a column.
+/// The plane, the row and the column of an element.
 fn split(number: usize, side: usize) -> (usize, usize, usize) {
     (number / (side * side), number / side % side, number % side)
 }

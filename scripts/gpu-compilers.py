@@ -21,7 +21,7 @@ class Driver(typing.NamedTuple):
     figure: re.Pattern
     # The driver's names of figures, and ours.
     stats: dict
-    # Those that must be 0.
+    # The figures that must be 0.
     spills: list
     # The columns of the table.
     columns: dict
@@ -83,7 +83,7 @@ NVIDIA = Driver(
         "Instruction count": "instructions",
         "Spills to mem": "spills",
         "Fills from mem": "fills",
-        # Of arrays, too.
+        # It includes arrays.
         "SLM size": "local_bytes",
     },
     ["spills", "fills"],
@@ -107,14 +107,14 @@ WIDTHS = {"dword": 4, "b32": 4, "dwordx2": 8, "b64": 8, "dwordx3": 12, "b96": 12
 VECTOR_LOAD = re.compile(r"(?:buffer|global|flat)_load_(\w+)")
 VECTOR_STORE = re.compile(r"(?:buffer|global|flat)_(?:store|atomic)_")
 BRANCH = re.compile(r"(s_cbranch\w*|s_branch)\s+(BB\d+)")
-# The counter of vector loads: of all before gfx12, and gfx12's.
+# The counter of vector loads, as GPUs before gfx12 and gfx12 write it.
 VECTOR_WAIT = re.compile(r"vmcnt\((\d+)\)|s_wait_loadcnt(?:_dscnt)? (?:0x)?(\w+)|s_waitcnt_vmcnt \w+, (?:0x)?(\w+)")
 PRIVATE = re.compile(r"\b(?:stp|ldp)\.")
 SCALAR_WAIT = re.compile(r"lgkmcnt\(|s_wait_kmcnt|s_waitcnt_lgkmcnt")
 
 
 def sections(log):
-    """What was printed for each pipeline, by its number from 1; of the driver's own, number 0."""
+    """What was printed for each pipeline, by its number from 1; number 0 has what came before the first."""
     found = {0: ("", [])}
     number = 0
     for line in log.splitlines():
@@ -291,7 +291,7 @@ def longest(graph, head, body, own, stores_count, start):
 
 
 def inner_loops(graph, stores_count):
-    """The loops that load by themselves, those with the most bytes a turn first."""
+    """The loops that load by themselves, those with the most bytes per iteration first."""
     found = loops(graph)
     result = []
     for head, body in found.items():
@@ -326,7 +326,7 @@ def widths(loads):
 
 
 def copies(loops):
-    """The cells of each loop, loops that are alike as one, with how many there are."""
+    """The cells of each loop. Equal loops become one, with their number."""
     cells = ((widths(loop[name]) if name in WIDTHS_OF else str(loop[name]) for name in LOOP) for loop in loops)
     counts = collections.Counter(map(tuple, cells))
     return [(str(count), *cells) for cells, count in counts.items()]

@@ -31,7 +31,7 @@ need_rust() {
     fi
 }
 
-# The standard library for browsers: rustup's; without rustup Debian's compiler, which has its source.
+# Provides the standard library for browsers: rustup's, or without rustup Debian's compiler and its source.
 # Sets WASM_CARGO, the cargo to call, and WASM_FLAGS for it.
 need_wasm() {
     WASM_CARGO=cargo WASM_FLAGS=
@@ -46,7 +46,7 @@ need_wasm() {
     fi
 }
 
-# Drivers look for XDG_RUNTIME_DIR and complain where it is not set.
+# Drivers look for XDG_RUNTIME_DIR and complain if it is not set.
 need_runtime_dir() {
     if [ -z "${XDG_RUNTIME_DIR:-}" ]; then
         own_runtime_dir=$(mktemp -d) || return 1
@@ -55,8 +55,8 @@ need_runtime_dir() {
     fi
 }
 
-# Whether a shared library is known to the dynamic linker. ldconfig lies
-# outside an ordinary user's PATH on Debian.
+# Whether the dynamic linker knows a shared library. On Debian ldconfig is
+# not in an ordinary user's PATH.
 has_library() {
     PATH="$PATH:/usr/sbin:/sbin" ldconfig -p 2>/dev/null | grep -F "$1" >/dev/null
 }
@@ -74,7 +74,7 @@ has_driver() {
     return 1
 }
 
-# Whether an adapter is to be expected. Systems other than Linux bring theirs.
+# Whether an adapter can be expected. Systems other than Linux have one.
 has_adapter() {
     [ "$(uname -s)" = Linux ] || return 0
     has_driver && has_library libvulkan.so.1
@@ -93,7 +93,7 @@ can_install() {
     command -v apt-get >/dev/null 2>&1 && as_root true >/dev/null 2>&1
 }
 
-# apt_install PACKAGE...: quiet when it works, the whole log when it does not.
+# apt_install PACKAGE...: installs packages, and prints the log only on failure.
 apt_install() {
     apt_log=$(mktemp) || return 1
     say "installing $* ..."
@@ -138,7 +138,7 @@ need_swiftshader() {
 JSON
 }
 
-# need_command COMMAND PACKAGE...: a command, installed if need be and allowed.
+# need_command COMMAND PACKAGE...: provides a command, installed if necessary and allowed.
 need_command() {
     wanted=$1
     shift
@@ -150,7 +150,7 @@ need_command() {
     return 1
 }
 
-# Node and its packages' command.
+# Node and npm.
 need_npm() {
     need_command node nodejs && need_command npm npm
 }
@@ -195,7 +195,7 @@ fetch() {
     return 1
 }
 
-# npm_package PACKAGE@VERSION FOLDER: installs it there, without scripts of its own.
+# npm_package PACKAGE@VERSION FOLDER: installs it there, without running its scripts.
 npm_package() {
     npm install --no-audit --no-fund --no-save --ignore-scripts --prefix "$2" "$1"
 }

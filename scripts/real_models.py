@@ -1,4 +1,4 @@
-"""What scripts/real-models does once everything is there."""
+"""What scripts/real-models does once everything is installed."""
 
 import argparse
 import json
@@ -15,7 +15,7 @@ import onnxruntime
 OPERATORS = {"MaxPool", "GlobalMaxPool", "ReduceMax"}
 # Dimensions that a model leaves open: the batch, then height, width and so on.
 OPEN = [2, 64, 192, 8]
-# Those of other names.
+# The sizes of dimensions with these names.
 NAMED = {"samples": 16000}
 
 
@@ -50,7 +50,7 @@ def made_up(value, shape, random):
 
 
 def inferred(path, options, folder, inputs, named, tensors):
-    """Whether wgmax infers the shapes of all nodes' inputs; it is told those of the model's inputs."""
+    """For how many nodes wgmax infers a wrong shape of the input, from the shapes of the model's inputs."""
     report = folder / "list.json"
     command = [options.wgmax, "onnx", str(path), "--list", "--json", str(report)]
     for name, size in named.items():
@@ -101,7 +101,7 @@ def alone(model, node, tensors):
 
 
 def check(path, options, folder):
-    """Runs one model; gives how many nodes were compared and how many of them differ."""
+    """Runs one model; returns how many nodes were compared and how many of them differ."""
     model = onnx.load(path)
     nodes = [n for n in model.graph.node if n.op_type in OPERATORS and n.domain in ("", "ai.onnx")]
     command = [options.wgmax, "onnx", str(path), "--device", options.device]

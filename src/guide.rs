@@ -1,5 +1,5 @@
-//! Guides: how to use the command, how to put the operators into a program, why their results
-//! are exact, how a kernel is added, and how all of it is tested. They hold no code.
+//! Guides: how to use the command, how to use the operators in a program, why their results are exact,
+//! how to add a kernel, and how all of it is tested. These modules have no code.
 
 #[doc = include_str!("guide/command.md")]
 pub mod command {}

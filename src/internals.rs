@@ -1,5 +1,5 @@
-//! What only the other packages of this project use. Any version may change it: those packages
-//! depend on exactly this one.
+//! Items that only the other packages of this project use. Any version may change them: those packages
+//! depend on exactly one version.
 
 pub use crate::plan::divisor;
 pub use crate::tensor::compare::{each_difference, element_texts};
@@ -21,7 +21,7 @@ pub fn supported_type(code: i32) -> Option<ElementType> {
     crate::io::onnx::supported_type(code)
 }
 
-/// The operator whose only work is the status of ids or offsets, and its data: so many rows without elements.
+/// The operator whose only work is the status of ids or offsets, and its data: `rows` rows without elements.
 ///
 /// # Errors
 /// [`Error::ShapeOverflow`](crate::Error::ShapeOverflow).
@@ -46,8 +46,8 @@ pub fn variant(shader: &Shader) -> u8 {
     shader.flags
 }
 
-/// The views that a plan expects: of the inputs, then of the results.
-pub fn input_views(plan: &Plan) -> impl Iterator<Item = Cow<'_, View>> {
+/// The views of a plan's inputs, then of its results.
+pub fn views(plan: &Plan) -> impl Iterator<Item = Cow<'_, View>> {
     plan.views()
 }
 

@@ -16,7 +16,7 @@
 //! - A [`Tensor`] is on the host. A [`Device`] runs operators. A [`DeviceTensor`] stays on its
 //!   device and can be the input of the next operator.
 //! - [`operator`] has the dialect-independent operators; [`dialect`] has the operators as ONNX, oneDNN
-//!   Graph and OpenVINO define them.
+//!   Graph, OpenVINO and WebNN define them.
 //! - [`compare()`] finds where two results differ, and [`Device::execute_traced`] the launch in
 //!   which two devices differ.
 //! - [`guide`] has guides: embedding, exactness, adding a kernel.

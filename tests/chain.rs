@@ -1,6 +1,6 @@
 //! Chains of operators: one submit, the same results, and no result read before the submit.
 
-use crate::common::{Random, describe, gpu, plans, seed, tensor};
+use crate::common::{Random, both_tunings, describe, gpu, seed, tensor};
 use wgmax::operator::{Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::{Device, DeviceTensor, ElementType, Error, Run, Tensor, compare};
 
@@ -44,7 +44,7 @@ fn chained(device: &Device, images: &Tensor, ids: &Tensor) -> Vec<Tensor> {
 #[test]
 fn a_chain_gives_what_its_operators_give_one_by_one() {
     let Some(device) = gpu() else { return };
-    let [hardware, software] = plans(&device);
+    let [hardware, software] = both_tunings(&device);
     let seed = seed();
     let mut random = Random(seed);
     for t in ElementType::ALL {

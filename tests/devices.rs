@@ -18,7 +18,7 @@ fn auto_is_a_hardware_gpu_or_the_cpu() {
     let hardware = all.iter().find(|info| info.kind != DeviceKind::Software);
     for device in [Device::auto().unwrap(), DeviceOptions::new().open("auto").unwrap()] {
         match hardware {
-            // One that refuses leaves the CPU, too.
+            // If the adapter refuses to open, the device is the CPU.
             Some(best) => assert!(device.is_cpu() || device.info() == best, "{device:?}"),
             None => assert!(device.is_cpu(), "{device:?}"),
         }
@@ -33,7 +33,7 @@ fn auto_is_a_hardware_gpu_or_the_cpu() {
     }
 }
 
-/// A software adapter is there for those who ask for it.
+/// A software adapter, too, can be opened by name.
 #[test]
 fn the_best_adapter_has_names() {
     let Some(best) = crate::common::gpu() else { return };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Extensions of files of the project. Others are those of examples.
+/// Names with these extensions are files of the project. Others are examples.
 const EXTENSIONS: [&str; 9] = ["rs", "wgsl", "md", "toml", "js", "ts", "py", "pyi", "d"];
 
 fn read(path: &str) -> String {
@@ -24,7 +24,7 @@ fn documents() -> Vec<String> {
         .collect()
 }
 
-/// The paths of all files and folders below one, from the root on, folders with a `/` at the end.
+/// The paths of all files and folders below `folder`, relative to the root. Those of folders end with `/`.
 fn paths(folder: &Path, found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -42,7 +42,7 @@ fn paths(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// What stands in backticks, outside of blocks of code.
+/// The texts in backticks outside code blocks.
 fn quoted(text: &str) -> Vec<&str> {
     let prose = text.split("```").step_by(2);
     prose.flat_map(|prose| prose.split('`').skip(1).step_by(2)).collect()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::common::program::{Program, program};
-use crate::common::{Random, describe, plans, rounds, seed, tensor};
+use crate::common::{Random, both_tunings, describe, rounds, seed, tensor};
 use wgmax::operator::{Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::wgpu::{self, BufferUsages};
 use wgmax::{BufferRange, Device, ElementType, Error, Run, Tensor, compare, texture_view};
@@ -46,14 +46,14 @@ fn small(limits: wgpu::Limits) -> wgpu::Limits {
     }
 }
 
-/// All operators in one encoder, each recorded three times: with buffers that begin at an offset
-/// and end with the tensor.
+/// All operators in one encoder, each recorded at three offsets into buffers. Those of inputs end with the
+/// tensor.
 #[test]
 fn recorded_operators_agree_with_the_cpu() {
     let Some(program) = program(small) else { return };
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     assert_eq!(device.info().limits.max_binding_size, 64 << 10);
-    plans(&device).iter().for_each(|device| agrees_recorded(&program, device));
+    both_tunings(&device).iter().for_each(|device| agrees_recorded(&program, device));
 }
 
 fn agrees_recorded(program: &Program, device: &Device) {
@@ -89,20 +89,23 @@ fn agrees_recorded(program: &Program, device: &Device) {
     }
 }
 
-/// Random cases of every operator and type, on a device that enforces these limits.
+/// Random cases of every operator and type, on a device with the limits of [`small`].
 #[test]
 fn random_cases_agree_on_a_small_device() {
     let Some(program) = program(small) else { return };
-    let plans = plans(&Device::from_wgpu(&program.device, &program.queue).unwrap());
+    let devices = both_tunings(&Device::from_wgpu(&program.device, &program.queue).unwrap());
     let seed = seed();
     for index in 0..rounds(117) {
         let case = Case::nth(seed, index).unwrap();
         // The host refuses wrong ids before a device gets them.
         let Ok(expected) = case.operator.run(&Device::cpu(), case.inputs()) else {
-            assert!(plans.iter().all(|on| case.operator.run(on, case.inputs()).is_err()), "{case}");
+            assert!(
+                devices.iter().all(|on| case.operator.run(on, case.inputs()).is_err()),
+                "{case}"
+            );
             continue;
         };
-        for device in &plans {
+        for device in &devices {
             let on = describe(device);
             let what = format!("WGMAX_SEED={seed}, case {index}: {case} on {on}");
             let found = match case.operator.run(device, case.inputs()) {
@@ -128,7 +131,7 @@ fn random_cases_agree_on_a_small_device() {
 fn recordings_chain_and_repeat() {
     let Some(program) = program(|limits| limits) else { return };
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
-    plans(&device).iter().for_each(|device| chains_and_repeats(&program, device));
+    both_tunings(&device).iter().for_each(|device| chains_and_repeats(&program, device));
 }
 
 fn chains_and_repeats(program: &Program, device: &Device) {
@@ -211,7 +214,7 @@ fn a_queue_of_another_device_is_refused() {
         other => panic!("{other:?}"),
     };
     assert!((0..2).all(|_| is_refused()));
-    // Its own queue is never taken for another's, whoever polls the device meanwhile.
+    // The device's own queue is always accepted, also while another thread polls.
     let expected = rows.run(&Device::cpu(), [&input]).unwrap();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -221,12 +224,12 @@ fn a_queue_of_another_device_is_refused() {
                 std::thread::sleep(std::time::Duration::from_micros(50));
             }
         });
-        let told = (0..50).all(|_| {
+        let all_refused = (0..50).all(|_| {
             let own = Device::from_wgpu(&program.device, &program.queue).unwrap();
             own.wait().is_ok() && is_refused()
         });
         done.store(true, Ordering::Relaxed);
-        assert!(told);
+        assert!(all_refused);
     });
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     assert!(rows.run(&device, [&input]).unwrap()[0].bytes() == expected[0].bytes());
@@ -261,7 +264,7 @@ fn resources_that_cannot_be_used_are_refused_before_anything_is_recorded() {
                 other => panic!("{other:?}"),
             }
         }
-        // Destroyed before they are first bound, and after.
+        // Buffers destroyed before they are first bound, and after.
         for bound in [false, true] {
             for (i, name) in ["input 0", "result 0"].into_iter().enumerate() {
                 let buffers = upload();
@@ -365,7 +368,7 @@ fn tensors_are_of_a_device_and_say_of_which() {
     destroyed(first.chain().run(&rows, [&there]).unwrap_err());
 }
 
-/// Two results in the same bytes: neither can be copied back.
+/// Buffers of results that are too small, and that overlap.
 #[test]
 fn errors_name_the_result() {
     let Some(program) = program(|limits| limits) else { return };
@@ -428,7 +431,7 @@ fn inputs_and_results_share_a_buffer() {
         count.fetch_add(1, Ordering::Relaxed);
         text
     });
-    for device in plans(&device) {
+    for device in both_tunings(&device) {
         let before = made.load(Ordering::Relaxed);
         shares_a_buffer(&program, &device, &|| made.load(Ordering::Relaxed));
         assert!(made.load(Ordering::Relaxed) > before, "pipelines are counted");

@@ -1,6 +1,6 @@
-//! The CPU kernels as they are compiled for each vector extension that this processor has.
+//! The CPU kernels, compiled for each vector extension that this processor has.
 //!
-//! The limit is that of the whole process, so one test sets it.
+//! The limit applies to the whole process, so only one test sets it.
 
 use crate::common::{rounds, seed};
 use wgmax::internals::{Extension, limit_extension};
@@ -15,7 +15,7 @@ fn every_extension_gives_what_the_oracle_gives() {
         for case in Case::fills(seed, index).unwrap() {
             let what = format!("WGMAX_SEED={seed}, case {index}: {case}");
             let expected = case.expected().unwrap_or_else(|e| panic!("{what}: {e}"));
-            // With the CPU's tuning, whose kernels have most loops, and with the case's own.
+            // With the CPU's tuning, whose kernels have the most loops, and with the case's overrides.
             for plan in [case.own_plan(&cpu).unwrap(), case.plan(&cpu).unwrap()] {
                 for widest in extensions.into_iter().filter(|extension| extension.is_detected()) {
                     limit_extension(widest);

@@ -1,4 +1,4 @@
-//! Every golden case in `tests/cases`, on the CPU and on the GPU, by both of its plans.
+//! Every golden case in `tests/cases`, on the CPU, and on the GPU with both tunings.
 
 use std::path::Path;
 
@@ -44,6 +44,6 @@ fn golden_cases_pass_on_the_cpu() {
 #[test]
 fn golden_cases_pass_on_the_gpu() {
     if let Some(device) = crate::common::gpu() {
-        crate::common::plans(&device).iter().for_each(run_all);
+        crate::common::both_tunings(&device).iter().for_each(run_all);
     }
 }

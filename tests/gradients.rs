@@ -1,4 +1,4 @@
-//! The gradients of operators: shader, CPU kernel and oracle, with every plan.
+//! The gradients of operators: shader, CPU kernel and oracle, with both tunings for GPUs.
 
 use crate::common::limited;
 use half::f16;
@@ -16,9 +16,9 @@ use wgmax_verify::{Random, Style, oracle, tensor};
 const FLOATS: [ElementType; 4] =
     [ElementType::F32, ElementType::F64, ElementType::F16, ElementType::Bf16];
 
-/// The CPU, and the GPU with each kind of plan.
+/// The CPU, and the GPU with both tunings.
 fn devices() -> Vec<Device> {
-    let gpu = crate::common::gpu().into_iter().flat_map(|gpu| crate::common::plans(&gpu));
+    let gpu = crate::common::gpu().into_iter().flat_map(|gpu| crate::common::both_tunings(&gpu));
     gpu.chain([Device::cpu()]).collect()
 }
 
@@ -38,7 +38,7 @@ fn check(devices: &[Device], operator: &Operator, inputs: &[&Tensor]) {
     }
 }
 
-/// Poolings with overlapping windows, without, with gaps, padding and windows without elements.
+/// Poolings whose windows overlap, do not overlap, or have gaps; with padding, and windows without elements.
 fn pools() -> Vec<(MaxPool, Vec<usize>)> {
     vec![
         (MaxPool::new([2, 2]).strides([2, 2]), vec![2, 3, 6, 8]),
@@ -47,7 +47,7 @@ fn pools() -> Vec<(MaxPool, Vec<usize>)> {
         (MaxPool::new([5]).dilations([3]).pads([6], [9]), vec![3, 2, 17]),
         (MaxPool::new([3, 1, 2]).layout(Layout::Nxc), vec![2, 6, 5, 4, 3]),
         (MaxPool::new([2, 3]).strides([3, 1]).layout(Layout::Nxc), vec![2, 8, 9, 5]),
-        // The windows in the middle reach over the only element without covering it.
+        // The windows in the middle span the only element without covering it.
         (MaxPool::new([2]).dilations([2]).pads([3], [3]), vec![1, 4, 1]),
         (MaxPool::new([2, 2]).dilations([2, 1]).pads([1, 1], [1, 1]), vec![2, 2, 1, 3]),
         (MaxPool::new([1, 4]).padding(Padding::SameLower), vec![2, 2, 3, 10]),
@@ -56,7 +56,7 @@ fn pools() -> Vec<(MaxPool, Vec<usize>)> {
         (MaxPool::new([7, 7]), vec![3, 5, 7, 7]),
         (MaxPool::new([1, 1]), vec![3, 2, 4, 4]),
         (MaxPool::new([3, 3]), vec![0, 2, 4, 4]),
-        // Windows that split axes evenly: some, all, more than elements, and none.
+        // Adaptive windows: along some axes, along all, more than elements, and none.
         (MaxPool::adaptive([7, 4]), vec![2, 3, 31, 12]),
         (MaxPool::adaptive([4, 5, 2]).layout(Layout::Nxc), vec![2, 9, 3, 5, 3]),
         (MaxPool::adaptive([4, 7]), vec![1, 3, 2, 3]),
@@ -78,7 +78,7 @@ fn large_pools() -> Vec<(MaxPool, Vec<usize>)> {
         (MaxPool::new([3, 3]).pads([1, 1], [1, 1]), vec![1, 1, 300, 302]),
         (MaxPool::new([2, 2]).strides([2, 2]), vec![50, 1, 40, 40]),
         (MaxPool::new([5, 5]).dilations([3, 2]).pads([6, 4], [6, 4]), vec![1, 2, 61, 44]),
-        // Elements between windows, and before and behind them.
+        // Elements between windows, and before and after them.
         (MaxPool::new([2, 3]).strides([5, 7]).pads([1, 2], [0, 0]), vec![1, 1, 203, 160]),
         (MaxPool::new([1, 2]).strides([3, 3]), vec![3, 1, 70, 64]),
         (MaxPool::new([9]).strides([2]).pads([4], [4]), vec![2, 1, 9000]),
@@ -165,7 +165,7 @@ fn sums_are_rounded_as_processors_round() {
             if sum.is_nan() { f32::NAN } else { sum }
         });
         if round == 0 {
-            // Doubles with the same exponents and more of each fraction.
+            // Doubles with the same exponents and longer fractions.
             let double = |(a, b): (u32, u32)| {
                 let wide = |bits: u32| {
                     let rest = u64::from(bits.wrapping_mul(0x9e37_79b9)) & 0x1fff_ffff;
@@ -183,7 +183,7 @@ fn sums_are_rounded_as_processors_round() {
     }
 }
 
-/// Compares the sums of pairs of gradients on all devices with those of a function.
+/// Compares the sums of pairs of gradients on all devices with those of `add`.
 fn check_sums<T: Element>(devices: &[Device], gradient: &[T], add: impl Fn(T, T) -> T) {
     let count = gradient.len() / 2;
     let indices = Indices::new(ElementType::I32).numbering(Numbering::FromAxis(2));
@@ -301,7 +301,7 @@ fn wrong_inputs_are_refused() {
     let error = refused(&desc(ElementType::I64, &[1, 1, 3, 3]), &f32(&[1, 1, 3, 3]), &within);
     assert!(matches!(error, Error::BadAttribute { attribute: "indices", .. }), "{error}");
 
-    // Positions are i32 or i64, and i32 holds those of all elements.
+    // Indices are i32 or i64, and i32 must be able to hold all positions.
     let reduce = |element_type, size: usize| {
         let positions = Indices::new(element_type).last(false);
         let reduce = ReduceMax::new().axes([1]).indices(positions);
@@ -330,7 +330,7 @@ fn wrong_inputs_are_refused() {
     assert!(matches!(error, Error::WrongInput { position: 2, .. }), "{error}");
 }
 
-/// Positions in a box without elements: all values are left out.
+/// Indices within a box without elements: no value is stored.
 #[test]
 fn nothing_is_stored_where_positions_count_nothing() {
     let values = Tensor::from_slice([2], &[1.0f32, 2.0]).unwrap();

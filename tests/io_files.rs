@@ -7,8 +7,8 @@ use std::sync::Arc;
 use wgmax::io::{self, npy, npz, safetensors};
 use wgmax::{ElementType, Error, Result, Tensor};
 
-/// A tensor of `shape` with all kinds of bits: for floats NaN with payloads,
-/// infinities, subnormals.
+/// A tensor of `shape` with all kinds of bits; floats include NaNs with payloads, infinities and
+/// subnormals.
 fn tensor(element_type: ElementType, shape: &[usize]) -> Tensor {
     let size = element_type.size();
     let len = shape.iter().product::<usize>();
@@ -100,8 +100,8 @@ fn every_type_and_shape_comes_back_bit_for_bit() {
 
 #[test]
 fn what_is_written_can_be_shared_without_a_copy() {
-    // Only data at a multiple of 8 in the file can be shared; a window into an
-    // aligned buffer shows whether the parsers do.
+    // Only data at a multiple of 8 in the file can be shared. The parsers share it if the result is in the
+    // aligned buffer.
     let tensor = tensor(ElementType::I32, &[5, 7]);
     for (name, _) in PARSERS {
         let file = file_of(name, &tensor);
@@ -371,7 +371,7 @@ fn raw_bits_are_taken_as_another_type_on_request() {
     assert!(wrong(io::read_as(&spec, Some(ElementType::F16))));
     io::write(&spec, &Tensor::from_slice([2], &[1u8, 2]).unwrap()).unwrap();
     let error = io::read_as(&spec, Some(ElementType::Bool)).unwrap_err();
-    assert!(error.to_string().contains("bits.npy: the bits are not of bool"), "{error}");
+    assert!(error.to_string().contains("bits.npy: the bits are not valid bool"), "{error}");
 }
 
 #[test]
@@ -440,7 +440,7 @@ const DEFLATED: &[u8] =
       \x00\x00\x00\x00\x00\x00\x00\x80\x01\x00\x00\x00\x00x.npyPK\x05\x06\x00\x00\x00\x00\x01\
       \x00\x01\x003\x00\x00\x00\x85\x00\x00\x00\x00\x00";
 
-/// Several files: all of them or none, and never two in one place.
+/// All files are written or none, and two tensors with one name are refused.
 #[test]
 fn several_tensors_are_written_together() {
     let folder = tempfile::tempdir().unwrap();
@@ -472,7 +472,7 @@ fn several_tensors_are_written_together() {
         assert_same(&io::read(&spec("", "b")).unwrap(), &b);
         fs::remove_file(at(&format!("c.{extension}"))).unwrap();
     }
-    // Nothing is left behind.
+    // No temporary files are left.
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     io::write_all(&[]).unwrap();
 }
@@ -518,7 +518,7 @@ fn an_archive_keeps_what_is_not_written() {
     archive.finish().unwrap();
     let before = members(&path);
 
-    // Another array, then one of the same name, then the one that is compressed.
+    // A new array is added, then replaced; then the compressed one is replaced.
     let (new, newer) = (tensor(ElementType::U16, &[7]), tensor(ElementType::F32, &[2, 2]));
     io::write(&at("new"), &new).unwrap();
     let after = members(&path);
@@ -533,7 +533,7 @@ fn an_archive_keeps_what_is_not_written() {
     }
     let mut archive = zip::ZipArchive::new(fs::File::open(&path).unwrap()).unwrap();
     for index in 0..archive.len() {
-        // Arrays can be mapped wherever they are now.
+        // Uncompressed arrays are aligned, so that they can be mapped.
         let member = archive.by_index(index).unwrap();
         let stored = member.compression() == zip::CompressionMethod::Stored;
         assert!(!stored || member.data_start().unwrap().is_multiple_of(64), "{:?}", member.name());
@@ -541,7 +541,7 @@ fn an_archive_keeps_what_is_not_written() {
     assert_eq!(archive.comment(), b"of the archive");
     assert!(members(&path).contains(&("readme.txt".to_string(), text)));
 
-    // Without a name, four arrays would be lost.
+    // Without a name, the other members would be lost.
     let whole = fs::read(&path).unwrap();
     let error = io::write(&path, &a).unwrap_err().to_string();
     assert!(error.contains("holds 5 members") && error.contains("FILE:NAME"), "{error}");
@@ -549,7 +549,7 @@ fn an_archive_keeps_what_is_not_written() {
     io::overwrite_all(&[(&path, &a)]).unwrap();
     assert_same(&io::read(&path).unwrap(), &a);
     assert_eq!(members_of(&path), 1);
-    // One is replaced.
+    // A single array is replaced.
     io::write(&path, &b).unwrap();
     assert_same(&io::read(&at("output")).unwrap(), &b);
 
@@ -584,7 +584,7 @@ fn an_archive_that_holds_more_is_not_replaced() {
         archive.finish().unwrap().into_inner()
     };
     let notes = archive(&["w.npy", "notes.txt"]);
-    // Two members of one name, which the writer refuses.
+    // Two members with one name. The writer refuses that, so the bytes are changed.
     let mut twice = archive(&["a.npy", "b.npy", "c.npy"]);
     for at in 0..twice.len() - 5 {
         if &twice[at..at + 5] == b"b.npy" {
@@ -614,7 +614,7 @@ fn an_archive_that_holds_more_is_not_replaced() {
         assert_eq!(fs::read(&path).unwrap(), bytes, "{name}");
         io::overwrite_all(&[(&path, &a)]).unwrap();
         assert_same(&io::read(&path).unwrap(), &a);
-        // One array is replaced, and so is what is no archive.
+        // A file with one array is replaced, and so is one that is no archive.
         io::write(&path, &a).unwrap();
         fs::write(&path, "some text").unwrap();
         io::write(&path, &a).unwrap();
@@ -646,7 +646,7 @@ fn a_file_of_safetensors_keeps_what_is_not_written() {
     let bytes = fs::read(&path).unwrap();
     let text = String::from_utf8_lossy(&bytes);
     assert!(text.contains(r#""__metadata__":{"format":"pt"}"#), "{text}");
-    // The byte of the unsupported tensor, which is the narrowest, is the last.
+    // The unsupported tensor has the narrowest type, so its byte is the last.
     assert_eq!(bytes.last(), Some(&3));
     io::overwrite_all(&[(&path, &wide)]).unwrap();
     assert_same(&io::read(&path).unwrap(), &wide);
@@ -665,7 +665,7 @@ fn axes_cost_nothing_and_too_many_are_refused() {
     };
     assert_unsupported(of(20_001, 100_000), "20001 axes; at most 64");
     assert_eq!(of(64, 100_000).unwrap().shape().len(), 64);
-    // Axes of 2, and in C order the last one changes first.
+    // Ten axes of 2: a conversion to C order reverses the bits of positions.
     let header =
         format!("{{'descr': '|u1', 'fortran_order': True, 'shape': ({})}}", "2,".repeat(10));
     let bytes: Vec<u8> = (0..1024u32).map(|i| (i.reverse_bits() >> 22) as u8).collect();

@@ -83,7 +83,7 @@ fn memory() -> u64 {
     (of("RssAnon:") + of("RssShmem:")) >> 10
 }
 
-/// On a software adapter this takes minutes: `cargo test --release --test large -- --ignored
+/// On a software adapter this takes minutes: `cargo test --release --test all large:: -- --ignored
 /// --nocapture`
 #[test]
 #[ignore = "takes minutes"]
@@ -102,11 +102,11 @@ fn a_file_beyond_4_gib() {
     let max_memory = Arc::new(AtomicU64::new(0));
     let timed = |operator: Operator, inputs: &[&Tensor]| {
         let began = Instant::now();
-        let (pieces, most) = (Arc::new(AtomicU64::new(0)), max_memory.clone());
+        let (pieces, max) = (Arc::new(AtomicU64::new(0)), max_memory.clone());
         let counter = pieces.clone();
         let options = RunOptions::new().progress(move |progress| {
             counter.store(progress.pieces, Relaxed);
-            most.fetch_max(memory(), Relaxed);
+            max.fetch_max(memory(), Relaxed);
             ControlFlow::Continue(())
         });
         let found = operator.run_with(&device, inputs, options).unwrap();
@@ -145,7 +145,7 @@ fn a_file_beyond_4_gib() {
     assert_eq!((values[at(3, 8191)], chosen[at(3, 8191)]), (120, rows as i64 - 1));
 
     let max_memory = max_memory.load(Relaxed);
-    println!("at most {max_memory} MiB of memory that is no file's");
+    println!("at most {max_memory} MiB of memory besides mapped files");
     assert!(max_memory < 3 << 10, "{max_memory} MiB");
 }
 

@@ -1,7 +1,7 @@
 //! A module of `src/` uses only modules on earlier lines of the list in `ARCHITECTURE.md`. Within a module no
 //! files use each other in a cycle.
 //!
-//! The test reads the order of the modules from `ARCHITECTURE.md`, which so stays correct.
+//! The test reads the order of the modules from `ARCHITECTURE.md`, so that this document stays correct.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// The modules by their level, the lowest first. Modules of one line may not use each other.
+/// The level of each module; 0 is the lowest. Modules of one level may not use each other.
 fn levels() -> HashMap<String, usize> {
     let text = fs::read_to_string(Path::new(ROOT).join("ARCHITECTURE.md")).unwrap();
     let list = text.split("<!-- modules, the lowest first -->").nth(1).unwrap();
@@ -17,7 +17,7 @@ fn levels() -> HashMap<String, usize> {
     let lines = list.lines().skip(1).filter(|line| !line.trim().is_empty());
     let mut levels = HashMap::new();
     for (level, line) in lines.enumerate() {
-        // The names, before two spaces and what the modules are for.
+        // Two spaces separate the names from the description.
         let names = line.trim().split("  ").next().unwrap();
         for name in names.split('|') {
             assert!(levels.insert(name.trim().to_string(), level).is_none(), "{name} twice");
@@ -83,7 +83,7 @@ fn exports() -> HashMap<String, String> {
     exports
 }
 
-/// Each use of one module by another: the file, the module used.
+/// Each use of one module by another: the file, the user, the used one.
 fn uses() -> Vec<(PathBuf, String, String)> {
     let source = Path::new(ROOT).join("src");
     let mut found = Vec::new();
@@ -99,7 +99,7 @@ fn uses() -> Vec<(PathBuf, String, String)> {
         }
         let depth = parts.len() - usize::from(parts.last() == Some(&"mod"));
         let text = code(&fs::read_to_string(&file).unwrap());
-        // From the root of a module, `super` is the crate.
+        // So many `super` lead to the crate.
         let up = "super::".repeat(depth);
         for name in [after(&text, "crate::"), after(&text, &up)].concat() {
             let module = exports.get(name).map_or(name, String::as_str);
@@ -140,7 +140,7 @@ fn an_arrow_upwards_would_be_noticed() {
     assert!(levels()["device"] > levels()["plan"]);
 }
 
-/// Each file below a folder of sources, by its path as a module, without comments and unit tests.
+/// The text of each file below a folder of sources, without comments and unit tests, by its module path.
 fn modules(source: &Path) -> BTreeMap<Vec<String>, String> {
     let mut found = Vec::new();
     files(source, &mut found);
@@ -186,8 +186,8 @@ fn side_by_side(modules: &BTreeMap<Vec<String>, String>) -> BTreeSet<[String; 3]
     uses
 }
 
-/// The uses that are parts of circles, or between circles.
-fn circles(mut uses: BTreeSet<[String; 3]>) -> Vec<String> {
+/// The uses that are part of a cycle, or lead from one cycle to another.
+fn cycles(mut uses: BTreeSet<[String; 3]>) -> Vec<String> {
     loop {
         let all = uses.clone();
         uses.retain(|[folder, user, used]| {
@@ -204,17 +204,17 @@ fn circles(mut uses: BTreeSet<[String; 3]>) -> Vec<String> {
 }
 
 #[test]
-fn no_circles_within_modules() {
+fn no_cycles_within_modules() {
     for source in ["src", "verify/src", "cli/src", "lab/src", "web/src", "python/src"] {
         let uses = side_by_side(&modules(&Path::new(ROOT).join(source)));
         assert!(uses.len() > 10, "{source}: {} uses were found", uses.len());
-        let circles = circles(uses);
-        assert!(circles.is_empty(), "{source}:\n{}", circles.join("\n"));
+        let cycles = cycles(uses);
+        assert!(cycles.is_empty(), "{source}:\n{}", cycles.join("\n"));
     }
 }
 
 #[test]
-fn a_circle_would_be_noticed() {
+fn a_cycle_would_be_noticed() {
     let file = |path: &[&str], text: &str| {
         (path.iter().map(ToString::to_string).collect::<Vec<_>>(), text.to_string())
     };
@@ -224,5 +224,5 @@ fn a_circle_would_be_noticed() {
         file(&["module", "b", "inner"], "use crate::module::a::A;"),
         file(&["module", "c"], "use super::a;"),
     ]);
-    assert_eq!(circles(side_by_side(&modules)), ["module: a uses b", "module: b uses a"]);
+    assert_eq!(cycles(side_by_side(&modules)), ["module: a uses b", "module: b uses a"]);
 }

@@ -1,7 +1,7 @@
 //! A plan holds for its inputs' types and shapes, and for the limits of a device.
 
 use crate::common::program::program;
-use crate::common::{Random, describe, gpu, ids_tensor, limited, plans, seed, tensor};
+use crate::common::{Random, both_tunings, describe, gpu, ids_tensor, limited, seed, tensor};
 use wgmax::operator::{EmptySet, Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::plan::{Limits, Plan};
 use wgmax::{
@@ -119,7 +119,8 @@ fn the_error_of_a_wrong_input_says_which_and_what() {
     assert_eq!(error.to_string(), "input 1 of the plan is i32[30]; given: i64[15]");
 }
 
-/// Chains plan for the tensors that they get. Recordings get buffers, whose length alone is known.
+/// Chains plan for the tensors that they get. Recordings get buffers, of which they know only the
+/// length.
 #[test]
 fn chains_and_recordings_refuse_what_they_can_tell() {
     let Some(program) = program(|limits| limits) else { return };
@@ -191,13 +192,13 @@ fn segments() -> Vec<(Operator, Vec<Tensor>)> {
     cases
 }
 
-/// Whether a device's own plan binds at most four storage buffers a launch, and gives the results
+/// Asserts that a device's own plan binds at most four storage buffers a launch, and gives the results
 /// of the CPU's plan.
 fn agrees_with_four(device: &Device, operator: &Operator, inputs: &[&Tensor], what: &str) {
     let what = format!("{what} on {}", describe(device));
     let limits = &device.info().limits;
     assert_eq!(limits.max_storage_buffers, 4);
-    // Wrong ids have a status alone.
+    // Results of wrong ids are unspecified.
     let Ok(operator) = operator.checked(inputs) else { return };
     let descs: Vec<_> = inputs.iter().map(|input| input.desc()).collect();
     let plan = device.plan(&operator, &descs).unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -212,14 +213,13 @@ fn agrees_with_four(device: &Device, operator: &Operator, inputs: &[&Tensor], wh
     }
 }
 
-/// Every operator with every option, on a device that has what WebGPU's smallest implementations
-/// have.
+/// Every operator with every option, on a device with the limits of the smallest implementations.
 #[test]
 fn four_storage_buffers_are_enough_on_a_device() {
     let Some(program) = program(|_| wgpu::Limits::downlevel_defaults()) else { return };
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
     let seed = seed();
-    for device in plans(&device) {
+    for device in both_tunings(&device) {
         for (i, (operator, inputs)) in segments().into_iter().enumerate() {
             let inputs: Vec<&Tensor> = inputs.iter().collect();
             agrees_with_four(&device, &operator, &inputs, &format!("{i}: {operator:?}"));
@@ -240,7 +240,7 @@ fn four_storage_buffers_are_enough_within_other_limits() {
     for index in 0..780 {
         let case = Case::nth(seed, index).unwrap();
         let inputs = case.inputs();
-        // Wrong ids have a status alone.
+        // Results of wrong ids are unspecified.
         let Ok(operator) = case.operator.checked(&inputs) else { continue };
         let descs: Vec<_> = inputs.iter().map(|input| input.desc()).collect();
         let there: Vec<_> = inputs.iter().map(|input| cpu.upload(input).unwrap()).collect();
@@ -250,7 +250,7 @@ fn four_storage_buffers_are_enough_within_other_limits() {
             let own_limits = limited(Limits::cpu(), |limits| limits.max_storage_buffers = 4);
             let limits = case.overrides.limits(&own_limits);
             let plan = match operator.plan(&descs, &limits, &case.overrides.tuning(&own)) {
-                // Other limits are narrow too.
+                // The case lowers other limits, too.
                 Err(Error::OverLimit { limit, needed, allowed, .. })
                     if !limit.contains("storage_buffers_per") =>
                 {
@@ -351,15 +351,15 @@ fn no_limit_is_too_small_for_an_error() {
     }
 }
 
-/// Kernels subtract where windows begin from the end of the axis: no plan has such a window too far
-/// before it, and a run takes the tensor in parts.
+/// Kernels subtract the start of a window from the end of the axis. No plan has a window that begins too far
+/// before the end; a run computes the tensor in pieces instead.
 #[test]
 fn windows_that_begin_2_31_places_before_the_end_are_right() {
     let values: Vec<f32> = (1..=1000u16).map(f32::from).collect();
     let data = Tensor::from_slice([1, 1, 1000], &values).unwrap();
     let pool = MaxPool::new([1 << 20]).dilations([1 << 10]).strides([(1 << 30) + 1999]);
     let largest = (1 << 31) - 1000;
-    // The last tap of the second window has the only element.
+    // Only the last tap of the second window is an element.
     for (pad, last) in [(largest, 952.0), (largest + 1, 951.0), ((1 << 31) - 1, 977.0)] {
         let pool = pool.clone().pads([pad], [2000]);
         let plan = pool.plan(data.desc(), &Limits::cpu(), &Tuning::hardware());
@@ -382,7 +382,7 @@ fn a_window_larger_than_a_binding_is_told_in_bytes() {
     assert_eq!(needed, 3 * 5000 * 4 + 16);
 }
 
-/// The limits of a device without compute shaders, or of one that says so.
+/// A device without compute shaders, and devices with fewer than four storage buffers.
 #[test]
 fn a_device_without_storage_buffers_is_refused_by_the_limit() {
     let webgl = Limits::from_wgpu(&wgpu::Limits::downlevel_webgl2_defaults());

@@ -206,7 +206,7 @@ fn a_device_of_our_own_is_destroyed() {
     another_works(&input);
 }
 
-/// The recordings of a prepared operator, in one encoder, with the device destroyed between them.
+/// Recordings into one encoder, with the device destroyed between them.
 #[test]
 fn destroyed_half_way_through_recording() {
     let Some((program, callbacks)) = listening() else { return };
@@ -255,7 +255,7 @@ fn destroyed_while_threads_work() {
     }
 }
 
-/// A record that fails leaves the encoder as it was: no group is open, no error is reported.
+/// A recording that fails leaves the encoder unchanged: no debug group is open, no error is reported.
 #[test]
 fn recordings_that_fail_leave_the_encoder_alone() {
     let Some((program, callbacks)) = listening() else { return };
@@ -278,7 +278,7 @@ fn recordings_that_fail_leave_the_encoder_alone() {
     callbacks.are_still_called(&program);
 }
 
-/// The caller's handlers stay, also while operators run and fail on the device.
+/// The caller's handlers stay while operators run on the device.
 #[test]
 fn handlers_of_the_caller_stay() {
     let Some((program, callbacks)) = listening() else { return };
@@ -371,7 +371,7 @@ fn memory_that_runs_out_is_reported() {
     let status = std::process::Command::new("sh")
         .args(["-c", "ulimit -v $0 && exec \"$@\"", &kibibytes])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "runs_out_of_memory", "--ignored", "--nocapture"])
+        .args(["--exact", "lost::runs_out_of_memory", "--ignored", "--nocapture"])
         .status()
         .unwrap();
     assert!(status.success(), "{status}");

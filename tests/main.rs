@@ -1,5 +1,5 @@
 //! The library's integration tests, in one binary: it links once. A test's name begins with its file:
-//! `cargo test --release --test all gpu::` runs those of one.
+//! `cargo test --release --test all gpu::` runs those of one file.
 
 mod chain;
 mod common;

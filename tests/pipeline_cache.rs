@@ -17,7 +17,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     files.map(|file| file.unwrap().path()).collect()
 }
 
-/// A device of the caller's keeps pipelines in the same file, if it was opened with the feature.
+/// A caller's device keeps pipelines in the same file, if it was opened with the feature.
 #[test]
 fn pipelines_of_a_callers_device_are_kept() {
     if crate::common::gpu().is_none() {
@@ -50,7 +50,7 @@ fn pipelines_of_a_callers_device_are_kept() {
     drop((own, without));
     assert_eq!(files(place.path()).len(), 1, "devices of one adapter share the file");
 
-    // Written when the device is dropped.
+    // The file is written when the device is dropped.
     std::fs::remove_file(&files(place.path())[0]).unwrap();
     assert_eq!(largest(&open(feature)), 7.0);
     assert_eq!(files(place.path()).len(), 1);

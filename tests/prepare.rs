@@ -7,7 +7,7 @@ use wgmax::{
     View, compare,
 };
 
-use crate::common::{Random, describe, gpu, plans, rounds, seed, tensor};
+use crate::common::{Random, both_tunings, describe, gpu, rounds, seed, tensor};
 
 const USAGE: BufferUsages =
     BufferUsages::STORAGE.union(BufferUsages::COPY_SRC).union(BufferUsages::COPY_DST);
@@ -131,7 +131,7 @@ fn chains_give_what_their_operators_give_one_by_one() {
             .collect();
         let inputs: Vec<Tensor> =
             shapes.iter().map(|shape| tensor(t, shape, 0, &mut random)).collect();
-        for device in plans(&gpu) {
+        for device in both_tunings(&gpu) {
             let what = format!("round {round}, {t}, on {}", describe(&device));
             let mut random = Random(seed() ^ (round << 32));
             let mut chain = device.prepare_chain();
@@ -169,7 +169,7 @@ fn chains_give_what_their_operators_give_one_by_one() {
 
 /// A pyramid: each level is a result with the row pitch of a texture.
 #[test]
-fn levels_of_a_chain_lie_once_in_memory() {
+fn levels_of_a_chain_are_stored_once() {
     let Some(device) = gpu() else { return };
     let (t, mut shape) = (ElementType::F32, [1, 1, 64, 100]);
     let mut chain = device.prepare_chain();
@@ -260,7 +260,7 @@ fn run_nothing(device: &Device, none: &Prepared) {
 fn sizes_change_between_recordings() {
     let Some(gpu) = gpu() else { return };
     let mut random = Random(seed());
-    for device in plans(&gpu) {
+    for device in both_tunings(&gpu) {
         let data = |rows: usize, random: &mut Random| {
             let data = tensor(ElementType::F16, &[rows, 33], 0, random);
             let ids: Vec<i32> = (0..rows as i32).map(|row| row / 5).collect();
@@ -348,7 +348,7 @@ fn prepared_operators_share_scratch() {
 fn a_probe_is_right_and_finds_faults() {
     let Some(gpu) = gpu() else { return };
     for device in [gpu.clone(), Device::cpu()] {
-        for device in plans(&device) {
+        for device in both_tunings(&device) {
             let probe = device.probe().unwrap();
             assert!(probe.is_right(), "{}: {probe}", describe(&device));
             assert!(probe.checks.len() > 9);
@@ -391,13 +391,13 @@ fn results_have_names() {
     assert!(found.indices().is_err());
 }
 
-/// The GPU reads how many rows there are, and runs the plan of the next size.
+/// The GPU reads the number of rows, and runs the plan of the smallest size that holds them.
 #[test]
 fn the_gpu_chooses_among_sizes() {
     let Some(gpu) = gpu() else { return };
     let mut random = Random(seed());
     let rows = 200;
-    for device in plans(&gpu) {
+    for device in both_tunings(&gpu) {
         let (raw, queue) = device.wgpu().unwrap();
         for round in 0..rounds(24) {
             let t = ElementType::ALL[round as usize % ElementType::ALL.len()];
@@ -518,7 +518,7 @@ fn sizes_are_for_operators_with_rows() {
     let (input, output) = (input.buffer().unwrap(), output.buffer().unwrap());
     let error = sized.record(&mut encoder).input(input).output(output).size(output).finish();
     assert!(matches!(error.unwrap_err(), Error::BufferOverlap { .. }));
-    // Without a size: all rows.
+    // Without a size, all rows are computed.
     sized.record(&mut encoder).input(input).output(output).finish().unwrap();
 }
 

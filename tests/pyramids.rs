@@ -1,7 +1,7 @@
-//! Poolings of poolings, which chains compute several levels a launch: by shader and CPU kernel after
-//! every launch, and level by level on the CPU.
+//! Poolings of poolings, of which a chain computes several levels a launch. Shader and CPU kernel are compared
+//! after every launch, and the results with those of single poolings on the CPU.
 
-use crate::common::{Random, describe, gpu, plans, rounds, seed, tensor};
+use crate::common::{Random, both_tunings, describe, gpu, rounds, seed, tensor};
 use crate::prepare;
 use wgmax::operator::{Layout, MaxPool, ReduceMax, Rounding};
 use wgmax::plan::{Limits, Plan};
@@ -20,7 +20,7 @@ struct Pyramid {
     expected: Vec<Tensor>,
 }
 
-/// The windows of the next level: halves, halves that lose nothing, or anything short.
+/// The windows of the next level: of 2 places, of 2 or 3 so that none is left out, or any short ones.
 fn windows(random: &mut Random, style: u64, sizes: &[usize]) -> MaxPool {
     let taps = |size: usize, random: &mut Random| match style {
         0 => 2.min(size),
@@ -41,7 +41,7 @@ fn windows(random: &mut Random, style: u64, sizes: &[usize]) -> MaxPool {
     }
 }
 
-/// A shape: wide ones have lines of whole words on several levels.
+/// A random shape: wide ones have lines of whole words on several levels.
 fn shape(random: &mut Random, t: ElementType, layout: Layout) -> Vec<usize> {
     let spatial = if random.below(4) == 0 { 1 } else { 2 };
     let mut below = |n: usize| random.below(n as u64) as usize;
@@ -115,7 +115,7 @@ fn draw(random: &mut Random, t: ElementType) -> Pyramid {
             chain.output_as(slot, place(random, above.desc())).unwrap();
             expected.push(above.clone());
         }
-        // Others may read it, too.
+        // Another operator may read the level, too.
         if random.below(6) == 0 {
             let all = ReduceMax::new();
             let largest = chain.add(&all, slot).unwrap()[0];
@@ -126,7 +126,7 @@ fn draw(random: &mut Random, t: ElementType) -> Pyramid {
     Pyramid { chain, input, view, expected }
 }
 
-/// Limits of small devices, now and then.
+/// The limits, at random as low as those of small devices.
 fn narrow(random: &mut Random, own: &Limits) -> Limits {
     let mut limits = own.clone();
     if random.below(3) == 0 {
@@ -179,7 +179,7 @@ fn pyramids_give_what_their_levels_give_one_by_one() {
     for round in 0..rounds(52) {
         let t = ElementType::ALL[round as usize % ElementType::ALL.len()];
         let pyramid = draw(&mut random, t);
-        for device in plans(&gpu) {
+        for device in both_tunings(&gpu) {
             let limits = narrow(&mut random, &device.info().limits);
             let what = format!(
                 "round {round}, {:?} of {}, {limits:?}, {}",
@@ -227,10 +227,10 @@ fn pyramids_give_what_their_levels_give_one_by_one() {
 
 /// Whether a result is contiguous.
 fn plan_is_plain(plan: &Plan, buffer: usize) -> bool {
-    wgmax::internals::input_views(plan).nth(buffer).unwrap().is_contiguous()
+    wgmax::internals::views(plan).nth(buffer).unwrap().is_contiguous()
 }
 
-/// A picture that a program records: eight levels take two launches, and no memory beside them.
+/// Eight levels of a picture take two launches and no scratch.
 #[test]
 fn a_depth_pyramid_is_two_launches() {
     let Some(gpu) = gpu() else { return };

@@ -37,14 +37,14 @@ fn nothing_is_left_of_earlier_results() {
     let packed = Tensor::from_slice([2, 3, 120, 130], &bytes).unwrap();
     for input in [&plane, &packed] {
         check(ReduceMax::new().axes([1]), &[input]);
-        // Windows without elements among them.
+        // Some windows have no elements.
         let pool = MaxPool::new([2, 3]).pads([3, 0], [3, 4]);
         check(pool.clone(), &[input]);
         check(pool.clone().strides([2, 2]), &[input]);
         check(MaxPool::new([21, 19]).pads([9, 9], [9, 9]), &[input]);
         check(pool.indices(Indices::default()), &[input]);
     }
-    // Segments without rows, before, between and behind.
+    // Segments without rows, before, between and after the others.
     let rows = 60_000;
     let data = Tensor::from_slice([rows], &numbers(rows)).unwrap();
     let ids: Vec<i32> = (0..rows as i32).map(|i| 3 + i / 7 * 2).collect();

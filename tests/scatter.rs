@@ -1,5 +1,5 @@
 //! Gradients that store values at positions, and MaxUnpool: shader, CPU kernel and oracle, with
-//! every plan.
+//! both tunings for GPUs.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -16,9 +16,9 @@ use wgmax_verify::{Random, Style, oracle, tensor};
 const FLOATS: [ElementType; 4] =
     [ElementType::F32, ElementType::F64, ElementType::F16, ElementType::Bf16];
 
-/// The CPU, and the GPU with each kind of plan.
+/// The CPU, and the GPU with both tunings.
 fn devices() -> Vec<Device> {
-    let gpu = crate::common::gpu().into_iter().flat_map(|gpu| crate::common::plans(&gpu));
+    let gpu = crate::common::gpu().into_iter().flat_map(|gpu| crate::common::both_tunings(&gpu));
     gpu.chain([Device::cpu()]).collect()
 }
 
@@ -84,7 +84,7 @@ fn reductions_pass_gradients_on() {
                     let expected = check(&devices, &own.into(), &[&data, &gradient]);
                     let saved = match oracle::run(&indexed.clone().into(), &[&data]) {
                         Ok(mut results) => results.remove(1),
-                        // An empty set has no position: any number is none.
+                        // Empty sets have no positions, and their indices are not used.
                         Err(Error::EmptySet { .. }) => {
                             let desc = TensorDesc::new(element_type, maxima.shape()).unwrap();
                             let zeros = vec![0; desc.byte_len()];
@@ -158,7 +158,7 @@ fn segments_pass_gradients_on() {
     }
 }
 
-/// The shapes of data and of indices, and what these count along.
+/// The shapes of data and of indices, and the operator.
 fn scatters() -> Vec<(Vec<usize>, Vec<usize>, ScatterMax)> {
     let (along, vectors) = (ScatterMax::along, ScatterMax::by_vectors());
     let shapes =
@@ -166,7 +166,7 @@ fn scatters() -> Vec<(Vec<usize>, Vec<usize>, ScatterMax)> {
     vec![
         shapes(&[9], &[40], along(0)),
         shapes(&[4, 5, 6], &[4, 11, 6], along(1)),
-        // Updates that are smaller than the data along other axes, outer ones, inner ones and both.
+        // Updates that are smaller than the data along outer axes, inner axes, and both.
         shapes(&[4, 5, 6], &[3, 7, 6], along(1)),
         shapes(&[4, 5, 6], &[4, 7, 5], along(-2)),
         shapes(&[3, 4, 2, 5], &[2, 3, 2, 9], along(3)),
@@ -220,7 +220,7 @@ fn scatters_pass_gradients_on() {
             for (found, expected) in found.iter().zip(&expected) {
                 assert_eq!(found.bytes(), expected.bytes(), "{from:?}");
             }
-            // Winners that are given: several elements name one update, and some name none.
+            // Given winners: several elements name one update, and some name none.
             let few = |_| random.below(4) as i32 - 2;
             let given: Vec<i32> = (0..data.len()).map(few).collect();
             let given = Tensor::from_slice(&shape[..], &given).unwrap();
@@ -229,7 +229,7 @@ fn scatters_pass_gradients_on() {
     }
 }
 
-/// One element of the data for each update, in pieces and by bindings that hold a few.
+/// Gradients in pieces, and with bindings that hold few elements.
 #[test]
 fn gradients_of_scatters_are_cut() {
     let random = &mut Random(8);
@@ -237,7 +237,7 @@ fn gradients_of_scatters_are_cut() {
         (vec![40, 60], vec![30, 70], ScatterMax::along(1)),
         (vec![40, 60], vec![90, 60], ScatterMax::along(0)),
         (vec![60, 40], vec![50, 1], ScatterMax::by_vectors()),
-        // Parts of their own, and updates that only seem to have them.
+        // Each row of the data has its own updates; then updates of which this only seems true.
         (vec![40, 60], vec![40, 70], ScatterMax::along(1)),
         (vec![1, 400], vec![2, 200], ScatterMax::along(0)),
     ] {
@@ -259,7 +259,7 @@ fn gradients_of_scatters_are_cut() {
             );
             let saved = saved.unwrap().remove(1);
             let from = ScatterMaxBackward::new(scatter.clone()).from_indices(&of[..]).into();
-            // Winners that are given, several elements with the same one.
+            // Given winners: several elements have the same one.
             let given: Vec<i64> = (0..data.len()).map(|_| random.below(4) as i64 - 1).collect();
             let given = Tensor::from_slice(&shape[..], &given).unwrap();
             let of_given = check_all(&[Device::cpu()], &from, &[&given, &gradient]);
@@ -292,7 +292,7 @@ fn gradients_of_scatters_are_cut() {
     }
 }
 
-/// Nothing names nothing, in pieces too.
+/// Gradients without data or without updates, in pieces too.
 #[test]
 fn gradients_without_elements_are_streamed() {
     for (data, indices, shape) in [
@@ -340,22 +340,22 @@ fn gradients_without_elements_are_streamed() {
     assert_eq!(found[0].shape(), [0, 4]);
 }
 
-/// Whatever the sizes, scatters and their gradients are errors or plans that keep all limits.
+/// For any sizes, planning a scatter or its gradient gives an error or a plan within all limits.
 #[test]
 fn hostile_scatters_are_errors_or_plans() {
     let sizes = [0, 1, 2, 3, 7, 300, 70_001, 1 << 20, 1 << 31, (1 << 31) + 1, 1 << 40, usize::MAX];
     let random = &mut Random(17);
     let mut plans = [0; 3];
     for _ in 0..2000 {
-        let most = if random.once_in(3) { sizes.len() } else { 6 } as u64;
+        let count = if random.once_in(3) { sizes.len() } else { 6 } as u64;
         let mut shape = |rank: u64| -> Vec<usize> {
-            (0..rank).map(|_| sizes[random.below(most) as usize]).collect()
+            (0..rank).map(|_| sizes[random.below(count) as usize]).collect()
         };
         let (data, mut of) = (shape(3), shape(3));
         let random = &mut *random;
         let rank = random.below(4) as usize;
         let (data, vectors) = (&data[..rank], random.once_in(2));
-        // Mostly a shape that belongs to the data.
+        // Most shapes fit the data.
         if !vectors && !random.once_in(4) {
             of = data.to_vec();
             of.iter_mut().for_each(|size| *size -= random.below(*size as u64 / 2 + 1) as usize);
@@ -405,6 +405,27 @@ fn hostile_scatters_are_errors_or_plans() {
     assert!(plans.iter().all(|&count| count > 100), "{plans:?}");
 }
 
+/// Shapes of indices that do not belong to the data: along an axis, and of vectors.
+#[test]
+fn wrong_indices_of_scatters_are_errors() {
+    let desc = |t, shape: &[usize]| TensorDesc::new(t, shape).unwrap();
+    let refused = |scatter: ScatterMax, shape: &[usize]| {
+        let (data, updates) = (desc(ElementType::F32, &[4, 5]), desc(ElementType::F32, shape));
+        let error = scatter.infer([&data, &desc(ElementType::I64, shape), &updates]).unwrap_err();
+        assert!(matches!(error, Error::ScatterIndicesShape { .. }), "{error}");
+        error.to_string()
+    };
+    let of = "indices of the shape [4] do not fit data of the shape [4, 5]: ";
+    let rank = refused(ScatterMax::along(0), &[4]);
+    assert_eq!(rank, format!("{of}they need its rank, unless they are vectors"));
+    let large = refused(ScatterMax::along(0), &[9, 6]);
+    assert!(large.ends_with("they may be larger only along the indexed axis"), "{large}");
+    let long = refused(ScatterMax::by_vectors(), &[4]);
+    assert_eq!(long, format!("{of}a vector has at most one number for each axis"));
+    let none = refused(ScatterMax::by_vectors(), &[]);
+    assert!(none.ends_with("their last axis has the vectors"), "{none}");
+}
+
 #[test]
 fn wrong_gradients_of_scatters_are_errors() {
     let desc = |t, shape: &[usize]| TensorDesc::new(t, shape).unwrap();
@@ -446,8 +467,8 @@ fn wrong_gradients_of_scatters_are_errors() {
     assert!(matches!(error, Error::IndexOutOfRange { position: 1, value: 2, .. }), "{error}");
 }
 
-/// Rows that are given, several of which name one element: the gradient of the last segment counts.
-/// Numbers that name no row are dropped.
+/// If several given rows name one element, the gradient of the last segment counts. Numbers that name no row
+/// are dropped.
 #[test]
 fn the_last_of_several_segments_counts() {
     let devices = devices();
@@ -536,7 +557,7 @@ fn unpooling_puts_maxima_back() {
     }
 }
 
-/// Tensors larger than a piece: positions are found in pieces, and saved ones are stored by the host.
+/// Tensors larger than a piece: positions are found in pieces, and the host stores the values.
 #[test]
 fn large_tensors_are_streamed() {
     let random = &mut Random(3);
@@ -560,7 +581,7 @@ fn large_tensors_are_streamed() {
     let segment_saved = segment.clone().from_indices(data.shape());
     let few: Vec<i64> = (0..16_000).map(|i| (i * 7919) % 4 - 1).collect();
     let few = Tensor::from_slice(rows.shape(), &few).unwrap();
-    // Whether positions are found.
+    // The last value: whether the run finds positions.
     let cases: [(Operator, Vec<&Tensor>, bool); 6] = [
         (reduce.into(), vec![&data, &gradient], true),
         (reduce_saved.into(), vec![&of_sets, &gradient], false),
@@ -569,7 +590,8 @@ fn large_tensors_are_streamed() {
         (segment_saved.into(), vec![&few, &rows], false),
         (MaxUnpool::new([50, 1000]).into(), vec![&values, &indices], false),
     ];
-    let gpus: Vec<Device> = crate::common::gpu().iter().flat_map(crate::common::plans).collect();
+    let gpus: Vec<Device> =
+        crate::common::gpu().iter().flat_map(crate::common::both_tunings).collect();
     for (operator, inputs, finds) in cases {
         check(&[Device::cpu()], &operator, &inputs);
         let expected = oracle::run(&operator, &inputs).unwrap().remove(0);
@@ -584,7 +606,7 @@ fn large_tensors_are_streamed() {
     }
 }
 
-/// An index that is not that of an element is an error, with its position.
+/// An index that names no element is an error that gives its position.
 #[test]
 fn foreign_indices_are_refused() {
     let values = Tensor::from_slice([2], &[1.0f32, 2.0]).unwrap();

@@ -14,7 +14,7 @@ fn shaders(workgroup: u32) -> Vec<Shader> {
     kernels().into_iter().flat_map(|kernel| kernel.shaders(workgroup)).collect()
 }
 
-/// What is wrong with a WGSL text, if anything is.
+/// Validates a WGSL text and translates it for each back end.
 fn check(text: &str) -> Result<(), String> {
     let module = naga::front::wgsl::parse_str(text).map_err(|error| error.emit_to_string(text))?;
     let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
@@ -75,8 +75,8 @@ fn defined_once(text: &str) -> Result<(), String> {
     }
 }
 
-/// What a line of HLSL defines, if it begins a definition: the name, of a function with the types
-/// of its parameters.
+/// The name that a line of HLSL defines, if it begins a definition. That of a function is followed by the
+/// types of its parameters.
 fn definition(line: &str) -> Option<String> {
     let code = line.split("//").next()?.trim_end();
     // Bodies are indented, and attributes have lines of their own.
@@ -203,7 +203,7 @@ const VARIANTS: [(&str, [usize; 3]); 29] = [
     ("pool_gather", [11, 11, 11]),
     ("pool_gradient", [3, 3, 3]),
     ("pool_gradient_rows", [0, 1, 1]),
-    // Samples: the numbers of results.
+    // Its samples differ in the number of results.
     ("pool_pyramid", [3, 3, 3]),
     // It finds positions only of elements of one word.
     ("pool_sliding_window", [20, 40, 20]),
@@ -218,7 +218,7 @@ const VARIANTS: [(&str, [usize; 3]); 29] = [
     ("segment_blocks", [2, 2, 2]),
     ("segment_check_ids", [2, 2, 2]),
     ("segment_column_tiles", [2, 2, 2]),
-    // It reads only elements that share a word from the carry list.
+    // Only for elements that share a word is there `from_carry` without `argmax`.
     ("segment_elements", [12, 10, 10]),
     ("segment_expand_offsets", [2, 2, 2]),
     // With `initial`, a launch of its own stores positions.
@@ -245,7 +245,7 @@ fn sources(kernel: &str) -> [bool; 2] {
     }
 }
 
-/// The other tests cover every kernel, element type and variant.
+/// So the other tests cover every kernel, element type and variant.
 #[test]
 fn every_kernel_has_its_shaders() {
     let kernels = kernels();

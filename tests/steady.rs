@@ -196,7 +196,7 @@ fn recordings_allocate_for_their_passes_alone() {
             all - pass * recorded.launches as f64
         })
         .collect();
-    // One has two buffers, the other three.
+    // The first operator has two buffers, the second three.
     let buffer = beside[1] - beside[0];
     assert!(buffer < 8.0 && beside[0] - 2.0 * buffer < 24.0, "{beside:?} beside the passes");
 }

@@ -1,10 +1,10 @@
-//! Operators on host tensors in pieces: as on the CPU, bit for bit, by the plans for hardware and
-//! by those for software adapters.
+//! Operators on host tensors in pieces, compared with the CPU bit for bit, with the tunings for hardware and
+//! for software adapters.
 
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::common::{
-    Random, counted, describe, gpu, ids_tensor, plans, rounds, seed, some, tensor,
+    Random, both_tunings, counted, describe, gpu, ids_tensor, rounds, seed, some, tensor,
 };
 use wgmax::operator::{
     EmptySet, Indices, Layout, MaxPool, Numbering, Operator, Padding, ReduceMax, Rounding,
@@ -15,8 +15,7 @@ use wgmax::{
     Device, ElementType, Error, Extremum, Nan, Outputs, Run, RunOptions, Tensor, TensorView, View,
 };
 
-/// Runs an operator in pieces of a size in bytes. Returns their number too, 0 if it ran as a
-/// whole.
+/// Runs an operator in pieces of `piece` bytes. Also returns their number, 0 if it ran as a whole.
 fn in_pieces(
     device: &Device,
     operator: &Operator,
@@ -69,14 +68,14 @@ fn sizes(random: &mut Random, rank: usize, max_elements: usize) -> Vec<usize> {
     shape
 }
 
-/// An operator, its inputs, and the bytes that are cut into pieces.
+/// An operator, its inputs, and the number of bytes that are cut into pieces.
 type Case = (Operator, Vec<Tensor>, usize);
 
 /// Runs random cases in random pieces; at least `percent` of the cases must have more than one
 /// piece.
 fn in_random_pieces(default_rounds: u64, percent: u64, case: impl Fn(&mut Random) -> Option<Case>) {
     let Some(device) = gpu() else { return };
-    let plans = plans(&device);
+    let devices = both_tunings(&device);
     let seed = seed();
     let mut random = Random(seed);
     let (mut cut, rounds) = (0, rounds(default_rounds));
@@ -86,7 +85,7 @@ fn in_random_pieces(default_rounds: u64, percent: u64, case: impl Fn(&mut Random
         let piece = piece(&mut random, bytes);
         let what =
             format!("WGMAX_SEED={seed}, round {round}: {operator:?} of {inputs:?} in {piece}");
-        cut += u64::from(check(&plans[round as usize % 2], &operator, &inputs, piece, &what) > 1);
+        cut += u64::from(check(&devices[round as usize % 2], &operator, &inputs, piece, &what) > 1);
     }
     assert!(cut > rounds * percent / 100, "only {cut} were cut");
 }
@@ -248,7 +247,7 @@ fn random_segments_in_pieces() {
 #[test]
 fn each_cut_is_reached() {
     let Some(device) = gpu() else { return };
-    let plans = plans(&device);
+    let devices = both_tunings(&device);
     let mut random = Random(29);
     let reduce = |axes: &[i64]| Operator::from(ReduceMax::new().axes(axes.iter().copied()));
     let pool = |kernel: &[usize]| MaxPool::new(kernel.iter().copied()).nan(Nan::Ignore);
@@ -263,7 +262,7 @@ fn each_cut_is_reached() {
         ("a reduced axis", reduce(&[0]), &[6000]),
         ("a reduced axis of columns", reduce(&[0]), &[3000, 2]),
         ("columns of few rows", reduce(&[0]), &[2, 3000]),
-        ("results of nothing", reduce(&[0]), &[0, 6000]),
+        ("results of empty sets", reduce(&[0]), &[0, 6000]),
         ("batch", pool(&[1, 2]).into(), &[1000, 1, 1, 6]),
         ("channels", pool(&[1, 2]).into(), &[1, 1000, 1, 6]),
         ("channels last", pool(&[6]).layout(Layout::Nxc).into(), &[1, 6, 1000]),
@@ -290,7 +289,7 @@ fn each_cut_is_reached() {
                 let input = tensor(t, shape, style, &mut random);
                 let piece = 700 * t.size() as u64;
                 let what = format!("{cut}, style {style}: {operator:?} of {input:?}");
-                for device in &plans {
+                for device in &devices {
                     let pieces = check(device, operator, &[&input], piece, &what);
                     assert!(pieces > 5, "{what}: {pieces} pieces");
                 }
@@ -318,7 +317,7 @@ fn each_cut_is_reached() {
                         operator.clone().nan(nan).indices(indices.map(Indices::new)).into();
                     let piece = 900 * t.size() as u64;
                     let what = format!("{cut}, style {style}: {operator:?} of {data:?}");
-                    for device in &plans {
+                    for device in &devices {
                         let pieces = check(device, &operator, &[&data, &ids], piece, &what);
                         assert!(pieces > 5, "{what}: {pieces} pieces");
                     }
@@ -332,7 +331,7 @@ fn each_cut_is_reached() {
 #[test]
 fn updates_are_cut_as_rows() {
     let Some(device) = gpu() else { return };
-    let plans = plans(&device);
+    let devices = both_tunings(&device);
     let mut random = Random(31);
     let ids = |count: usize, size: i64| -> Vec<i64> {
         (0..count as i64).map(|i| i * 7919 % (2 * size) - size).collect()
@@ -365,7 +364,7 @@ fn updates_are_cut_as_rows() {
                     .reshape(places.clone())
                     .unwrap();
                 let what = format!("{cut}, style {style}: {operator:?}");
-                for device in &plans {
+                for device in &devices {
                     let inputs = [&data, &places, &updates];
                     let pieces = check(device, &operator, &inputs, 900 * t.size() as u64, &what);
                     assert!(pieces > 1, "{what}: {pieces} pieces");
@@ -442,7 +441,7 @@ fn runs_without_blocking() {
     assert!(pieces.load(Relaxed) > 5);
 }
 
-/// A device whose buffers are small: tensors there are refused, those on the host are cut.
+/// If buffers are small, the device refuses large tensors, and those on the host are cut.
 #[test]
 fn a_small_device_takes_tensors_of_the_host_only() {
     let Some(_) = gpu() else { return };
@@ -472,7 +471,7 @@ fn a_small_device_takes_tensors_of_the_host_only() {
         [Operator::from(ReduceMax::new()), ReduceMax::new().axes([1]).into(), pool.into()]
     {
         let expected = operator.run(&Device::cpu(), [&input]).unwrap();
-        for device in &plans(&device) {
+        for device in &both_tunings(&device) {
             let found = operator.run(device, [&input]).unwrap();
             for (found, expected) in found.iter().zip(&expected) {
                 assert!(found.bytes() == expected.bytes(), "{operator:?} on {}", describe(device));
@@ -495,7 +494,7 @@ fn the_cpu_takes_what_one_plan_does_not() {
     let found = operator.run_with(&device, &many, options()).unwrap();
     assert_eq!(found[0].as_slice::<u8>().unwrap(), [7]);
     assert_eq!(found[1].as_slice::<i64>().unwrap(), [count as i64 - 1]);
-    // Windows whose positions do not fit 32 bits.
+    // Windows with taps at places beyond 31 bits.
     let input = Tensor::from_slice([1, 2, 4], &[1f32, 5., 3., 4., 8., 2., 7., 6.]).unwrap();
     let pool = MaxPool::new([2]).strides([65535]).dilations([1 << 30]).pads([0], [1 << 31]);
     let operator = Operator::from(pool);

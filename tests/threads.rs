@@ -44,7 +44,7 @@ fn case(random: &mut Random) -> (Operator, Vec<Tensor>) {
     }
 }
 
-/// Short rows in any order: threads have maxima of their own, which are joined. A plain loop finds the same.
+/// Short rows in any order: each thread has its own maxima, which are joined. A plain loop checks them.
 #[test]
 fn threads_join_the_maxima_of_segments() {
     fn check<T: Element + Ord + Default>(values: &[T]) {
@@ -70,7 +70,7 @@ fn threads_join_the_maxima_of_segments() {
             assert!(maxima[0].bytes() == found[0].bytes());
             let rows = found[1].as_slice::<i64>().unwrap().iter().copied();
             let found = found[0].as_slice::<T>().unwrap().iter().copied().zip(rows);
-            // Of empty segments the value is another attribute's.
+            // An attribute sets the value of empty segments.
             let found = found.map(|(value, row)| (if row < 0 { T::default() } else { value }, row));
             assert!(found.eq(expected), "{segments}");
         }
@@ -164,10 +164,10 @@ fn futures_are_woken_by_news_alone() {
     // The first run compiles.
     device.run(&pool, [&there]).unwrap();
     device.wait().unwrap();
-    // These drivers may run all of it in the submit.
+    // GL drivers may finish all work within the submit.
     let may_wait = device.info().backend != DeviceBackend::Gl;
     let (mut waited, mut rounds) = (false, 0);
-    // On a busy machine the GPU may be done before anybody asks, but not every time.
+    // On a busy machine the GPU may be done before the first poll, but not every time.
     while rounds < 3 || may_wait && !waited && rounds < 100 {
         rounds += 1;
         let results = device.run(&pool, [&there]).unwrap();
@@ -210,13 +210,13 @@ fn futures_change_their_wakers() {
     assert!(found.unwrap().bytes() == expected[0].bytes());
 }
 
-/// The thread that polls starts when a future waits, once for a device, and ends with it. In a
-/// process of its own, where no other test waits.
+/// A device has one polling thread, which starts when a future waits and ends with the device. The test runs in
+/// a process of its own, where no other test waits.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_device_has_one_polling_thread_and_ends_it() {
     let status = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "polling_threads", "--ignored", "--nocapture"])
+        .args(["--exact", "threads::polling_threads", "--ignored", "--nocapture"])
         .status()
         .unwrap();
     assert!(status.success(), "{status}");

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use crate::common::program::{Program, program};
-use crate::common::{Random, describe, gpu, plans, rounds, seed, some, tensor};
+use crate::common::{Random, both_tunings, describe, gpu, rounds, seed, some, tensor};
 use wgmax::operator::{Indices, Layout, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::wgpu::{self, BufferUsages, TextureFormat, TextureUsages};
 use wgmax::{
@@ -26,7 +26,7 @@ fn views_give_what_copies_give() {
         let expected = case.expected();
         let expected =
             expected.unwrap_or_else(|e| panic!("WGMAX_SEED={seed}, case {index}: {case}: {e}"));
-        for device in [&cpu].into_iter().chain(&plans(&device)) {
+        for device in [&cpu].into_iter().chain(&both_tunings(&device)) {
             let what = format!("WGMAX_SEED={seed}, case {index}: {case} on {}", describe(device));
             let plan = case.plan(device).unwrap();
             let found = case.execute(device, &plan).unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -49,7 +49,7 @@ fn views_give_what_copies_give() {
     assert!(met.iter().filter(|kernel| kernel.ends_with("of a view")).count() > 4, "{met:?}");
 }
 
-/// Each launch of a case's plan writes the same bytes on both.
+/// Each launch of a case's plan writes the same bytes on the device and on the CPU.
 fn same_launches(device: &Device, case: &Case, what: &str) {
     let (cpu, plan) = (Device::cpu(), case.plan(device).unwrap());
     let mut written: Vec<Vec<u8>> = Vec::new();
@@ -104,9 +104,9 @@ fn rows_with_gaps_are_not_copied() {
 fn a_program_records_views() {
     let Some(program) = program(|limits| limits) else { return };
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
-    let plans = plans(&device);
+    let devices = both_tunings(&device);
     for (i, t) in ElementType::ALL.into_iter().filter(|&t| t != ElementType::Bool).enumerate() {
-        records_views(&program, &plans[i % 2], t);
+        records_views(&program, &devices[i % 2], t);
     }
 }
 
@@ -141,7 +141,7 @@ fn records_views(program: &Program, device: &Device, t: ElementType) {
 fn a_program_records_textures() {
     let Some(program) = program(|limits| limits) else { return };
     let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
-    let plans = plans(&device);
+    let devices = both_tunings(&device);
     let formats = [
         TextureFormat::R8Unorm,
         TextureFormat::R8Sint,
@@ -157,7 +157,7 @@ fn a_program_records_textures() {
         TextureFormat::Rgba32Float,
     ];
     for (i, format) in some(&formats, 0).into_iter().enumerate() {
-        records_textures(&program, &plans[i % 2], format);
+        records_textures(&program, &devices[i % 2], format);
     }
 }
 
@@ -334,7 +334,7 @@ fn textures_that_do_not_fit_are_refused() {
     };
     let error = prepared.record(&mut encoder).input(part).output(&result).finish();
     assert!(error.unwrap_err().to_string().contains("whole layers"));
-    // Its end is beyond 32 bits.
+    // The end of the part is beyond 32 bits.
     let part = TextureRange {
         origin: wgpu::Origin3d { x: u32::MAX, ..wgpu::Origin3d::ZERO },
         ..TextureRange::from(&from)
@@ -342,7 +342,7 @@ fn textures_that_do_not_fit_are_refused() {
     let error = prepared.record(&mut encoder).input(part).output(&result).finish();
     assert!(matches!(error, Err(Error::BadTexture { .. })), "{error:?}");
 
-    // Each copy back is of whole texels.
+    // Whole texels are copied back, so two results may not share them.
     let both = texture(&program, TextureFormat::Rg32Sint, [8, 8, 1], 1);
     let view = texture_view(TextureFormat::Rg32Sint, both.size()).unwrap();
     let [values, indices] = [0..1, 1..2].map(|channel| view.slice(3, channel).unwrap());
@@ -352,7 +352,7 @@ fn textures_that_do_not_fit_are_refused() {
     let pool = device.prepare_into(pool, &input, &[values, indices]).unwrap();
     let source = program.result(256);
     let error = pool.record(&mut encoder).input(&source).outputs([&both; 2]).finish();
-    assert!(error.unwrap_err().to_string().contains("the texels are those of result 0"));
+    assert!(error.unwrap_err().to_string().contains("it shares texels with result 0"));
 
     // Textures are copied with padded rows, not contiguous ones.
     let plain = device.prepare(reduce, [view.desc()]).unwrap();

@@ -1,5 +1,6 @@
-"""Peers on the CPU, two threads each. A peer makes of an item and copies of its inputs a way to
-run it on one of the copies, and a way to see its last answer. Unsupported: it has no such operator."""
+"""Peers on the CPU, two threads each. A peer takes an item and copies of its inputs. It returns a function
+that runs the item on one of the copies, and one that returns the last answer. Unsupported: it has no such
+operator."""
 
 import numpy as np
 
@@ -43,7 +44,7 @@ def onnxruntime_peer():
     onnxruntime.set_default_logger_severity(3)
 
     def graph(item, data):
-        """Nodes, constants, results beside y, and what becomes of the ids."""
+        """The nodes, the constants, and the ids as int64, if there are any."""
         attrs = item["attrs"]
         if item["op"] == "ReduceMax":
             axes = numpy_helper.from_array(np.array(attrs["axes"], np.int64), "axes")
@@ -230,7 +231,7 @@ def torch_peer():
         return run, answer
 
     def backward(item, data, copies):
-        """From saved indices or, where the item has none, behind a forward pass that finds them."""
+        """From saved indices or, if the item has none, after a forward pass that finds them."""
         attrs, last = item["attrs"], [None]
         sizes = [attrs["kernel"], attrs["strides"], attrs["pads"][:2], attrs["dilations"]]
         gradients = [torch.from_numpy(copy[1]) for copy in copies]

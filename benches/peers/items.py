@@ -66,7 +66,7 @@ def pool(data, attrs):
 
 
 def pool_gradient(data, gradient, attrs):
-    """The gradient of MaxPool along two axes behind the channels, the windows in row-major order."""
+    """The gradient of MaxPool along two axes after the channels, the windows in row-major order."""
     (height, width), (down, along) = data.shape[2:], attrs["kernel"]
     above, left = attrs["pads"][:2]
     padding = [(0, 0), (0, 0), *zip(attrs["pads"][:2], attrs["pads"][2:])]

@@ -25,7 +25,7 @@ def say(*words):
 
 
 class Figure:
-    """What one program made of one item."""
+    """The result of one program for one item."""
 
     def __init__(self, who, times=(), right=True, why=None, fraction=None):
         self.who, self.right, self.why, self.fraction = who, right, why, fraction

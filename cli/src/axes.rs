@@ -24,8 +24,8 @@ impl Axes {
         }
     }
 
-    /// The number of axes with windows, from how many numbers are given. One number stands for all
-    /// axes that the input has.
+    /// The number of axes with windows, if an option has this many numbers. A single number stands for
+    /// all spatial axes of the input.
     pub fn windows(layout: Option<Layout>, numbers: usize, rank: usize, is_picture: bool) -> usize {
         match numbers {
             1 if is_picture && layout.is_none() => 2,
@@ -59,7 +59,12 @@ impl Axes {
         }
     }
 
-    /// The axes that the input lacks for a kernel, and the shape that has them.
+    /// The type and shape of a result with the rank of the input again.
+    pub fn own_desc(self, pooled: &TensorDesc) -> Result<TensorDesc> {
+        TensorDesc::new(pooled.element_type(), &pooled.shape()[self.added..])
+    }
+
+    /// The axes that the input lacks for a kernel, in words, and the shape with these axes added.
     pub fn missing(self, kernel: usize, shape: &[usize]) -> Option<(&'static str, Vec<usize>)> {
         let (missing, before, after): (_, &[usize], &[usize]) =
             match ((kernel + 2).checked_sub(shape.len())?, self.layout) {
@@ -79,8 +84,8 @@ impl Axes {
         }
     }
 
-    /// Whether the channels of a pooled picture seem to come first: otherwise it would have more
-    /// channels than pictures have.
+    /// Whether the channels of a pooled picture seem to come first: its last axis is longer than a
+    /// picture has channels.
     pub fn looks_channels_first(self, pooled: &TensorDesc) -> bool {
         let shape = pooled.shape();
         self.added == 1 && shape[3] > 4

@@ -7,8 +7,8 @@ use wgmax::{Error, Tensor, TensorDesc};
 
 use super::source::Source;
 
-/// Whether an operator or its gradient is computed. A command that includes this has an argument
-/// `indices` too.
+/// Whether an operator or its gradient is computed. A command that includes this must have an argument
+/// `indices`.
 #[derive(Args)]
 pub struct Backward {
     /// Compute the gradient of INPUT instead. This file has the gradient of the maxima or minima, in
@@ -28,8 +28,8 @@ impl Backward {
         inputs.iter().copied().chain(self.backward.as_deref()).collect()
     }
 
-    /// The operator and its inputs, or its gradient and that one's inputs. `own` adds the axes of
-    /// the operator to the gradient.
+    /// The operator and its inputs; with `--backward`, its gradient and the inputs of the gradient. `own`
+    /// adds the axes of the operator to the gradient's file.
     pub fn apply(
         &self,
         operator: Operator,
@@ -41,7 +41,7 @@ impl Backward {
         let gradient = source.read_file(file)?.0;
         let rank = gradient.shape().len();
         let gradient = own(gradient).with_context(|| format!("--backward {file}"))?;
-        // Pictures have their own axes.
+        // Errors show shapes without the axes that were added.
         let added = gradient.shape().len() - rank;
         inputs.push(gradient);
         let descs: Vec<&TensorDesc> = inputs.iter().map(Tensor::desc).collect();
@@ -65,7 +65,7 @@ impl Backward {
     }
 }
 
-/// The gradient of a command's operator, if it has one for such inputs.
+/// The gradient of a command's operator, if it takes inputs of these types and shapes.
 pub fn of(operator: Operator, inputs: &[&TensorDesc]) -> wgmax::Result<Operator> {
     let backward = operator.backward().expect("each of these has a gradient");
     backward.infer(inputs)?;

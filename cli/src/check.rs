@@ -97,13 +97,15 @@ impl Record<'_> {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
+    let targets = || Targets::default().report("--json ", arguments.json.as_deref());
+    targets().check(&[], None)?;
     let folders = case::find(&arguments.paths)?;
     anyhow::ensure!(
         !folders.is_empty(),
         "no golden case was found in {}",
         arguments.paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ")
     );
-    let targets = Targets::default().report("--json ", arguments.json.as_deref());
+    let targets = targets();
     let cases = folders.iter().flat_map(|folder| {
         ["case.json", "model.onnx"].map(|name| folder.path.join(name).display().to_string())
     });

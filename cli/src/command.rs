@@ -1,28 +1,26 @@
 //! The command: see `wgmax --help`.
 
-use std::ffi::OsString;
 use std::io::Write;
 
-use clap::error::ErrorKind;
-use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use wgmax::Extremum::{Maximum, Minimum};
 
 use crate::output::Output;
 use crate::{
     Outcome, adaptive_max_pool, bench, check, color, compare, demo, devices, explain, interrupt,
     max_pool, onnx, operation, output, reduce_max, scatter_max, segment_max, shader, shell, table,
-    verify,
+    usage, verify,
 };
 
-/// ReduceMax, MaxPool, SegmentMax and their minima, as WGSL compute shaders and on the CPU.
+/// ReduceMax, MaxPool, SegmentMax, ScatterMax and their minima, as WGSL compute shaders and on the CPU.
 #[derive(Parser)]
 #[command(name = "wgmax", version, term_width = table::width(), after_help = EXAMPLES)]
 struct Cli {
     /// Whether help, tables and errors are coloured
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = COMMON)]
     color: ColorChoice,
     /// Print only errors on standard error, no remarks and no progress
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = COMMON)]
     quiet: bool,
     #[command(subcommand)]
     command: Option<Command>,
@@ -63,9 +61,9 @@ enum Command {
     /// The minimum of each segment of the rows of a tensor, and its row
     #[command(after_help = "Example:\n  wgmax segment-min features.npy ids.npy -o smallest.npy")]
     SegmentMin(operation::Arguments<segment_max::Operation>),
-    /// Each element's maximum with the updates whose indices name it
+    /// For each element, the maximum of itself and of the updates that go to it
     ScatterMax(operation::Arguments<scatter_max::Operation>),
-    /// Each element's minimum with the updates whose indices name it
+    /// For each element, the minimum of itself and of the updates that go to it
     #[command(after_help = "Example:\n  wgmax scatter-min x.npy places.npy updates.npy -o y.npy")]
     ScatterMin(operation::Arguments<scatter_max::Operation>),
     /// Compare two tensors from files, or the results of an operator on two devices, bit for bit
@@ -74,7 +72,7 @@ enum Command {
     Check(check::Arguments),
     /// Measure the operators against the bandwidth of the device's memory
     Bench(bench::Arguments),
-    /// Run and compare the nodes of an ONNX model that are implemented here
+    /// Run the MaxPool, ReduceMax and similar nodes of an ONNX model on a device, and compare with the CPU
     Onnx(onnx::Arguments),
     /// Print the launches of an operator, without a device
     Explain(explain::Arguments),
@@ -88,14 +86,18 @@ enum Command {
     Verify(verify::Arguments),
 }
 
+/// The heading of the options that all commands have.
+const COMMON: &str = "Common options";
+
 const SHORT_HELP: &str = "\
-wgmax: ReduceMax, MaxPool and SegmentMax on the GPU and on the CPU, with the same bits
+wgmax: ReduceMax, MaxPool, SegmentMax and ScatterMax on GPUs and CPUs, bit for bit
 
   wgmax demo                            run everything on sample data
   wgmax devices                         list the adapters and the CPU
   wgmax reduce-max x.npy --axes -1      the maximum along an axis
   wgmax max-pool x.npy --kernel 2,2     the maximum of each 2 x 2 window
   wgmax segment-max x.npy ids.npy       the maximum of the rows of each id
+  wgmax scatter-max x.npy at.npy u.npy  the maximum with updates at places
   wgmax explain reduce-max 1000x64      the launches of an operator
   wgmax --help                          all commands
 
@@ -116,8 +118,10 @@ line; 3 if onnx ran no node; 128 + N if signal N ended it (130 for Ctrl-C).";
 pub(crate) fn run() -> u8 {
     let arguments = crate::arguments();
     color::prepare(arguments);
-    let all = [OsString::from("wgmax")].into_iter().chain(arguments.iter().cloned());
-    let cli = match Cli::try_parse_from(all) {
+    let mut syntax = usage::naming_options(Cli::command());
+    let parsed = syntax.try_get_matches_from_mut(usage::with_name(arguments));
+    let parsed = parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         // Help or the version.
         Err(error) if !error.use_stderr() => {
@@ -130,16 +134,7 @@ pub(crate) fn run() -> u8 {
                 _ => 0,
             };
         }
-        Err(error) => {
-            // clap prints a page of help for this instead of a message.
-            let message = match error.kind() {
-                ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-                    "a subcommand or an argument is missing".to_string()
-                }
-                _ => one_line(&error.render().to_string()),
-            };
-            return refuse(&format!("{message}; try {} --help", called(arguments)));
-        }
+        Err(error) => return refuse(&usage::message(&error, arguments, &syntax)),
     };
     if cli.quiet {
         output::be_quiet();
@@ -230,30 +225,6 @@ fn chain(error: &anyhow::Error) -> String {
     })
 }
 
-/// Clap's message without its usage text, and without the advice to pass an unknown option as a
-/// value: no file has such a name.
-fn one_line(message: &str) -> String {
-    let mut parts: Vec<&str> = message.split("\n\n").map(str::trim).collect();
-    let is_value = |part: &str| part.starts_with("tip: to pass '-");
-    parts.retain(|part| part.starts_with("error: ") || part.starts_with("tip: "));
-    parts.retain(|part| !is_value(part));
-    parts.join("; ").replacen("error: ", "", 1)
-}
-
-/// The command that the arguments call, down to its subcommand.
-fn called(arguments: &[OsString]) -> String {
-    let mut name = "wgmax".to_string();
-    let root = Cli::command();
-    let mut command = &root;
-    for argument in arguments {
-        if let Some(found) = command.find_subcommand(argument) {
-            name += &format!(" {}", found.get_name());
-            command = found;
-        }
-    }
-    name
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,7 +240,7 @@ mod tests {
     #[test]
     fn every_example_parses() {
         let command = Cli::command();
-        command.clone().debug_assert();
+        usage::naming_options(command.clone()).debug_assert();
         let mut found = Vec::new();
         examples(&command, &mut found);
         assert!(found.len() > 20, "{found:?}");

@@ -30,8 +30,8 @@ pub fn read_kind(spec: &str, element_type: Option<ElementType>) -> Result<(Tenso
             }
         }
         None => {
-            let tensor = wgmax::io::read_as(spec, element_type).map_err(with_pictures)?;
-            return Ok((tensor, false));
+            let tensor = wgmax::io::read_as(spec, element_type);
+            return Ok((tensor.map_err(|error| with_models(with_pictures(error)))?, false));
         }
     };
     match element_type.filter(|&wanted| wanted != picture.element_type()) {
@@ -50,7 +50,7 @@ pub fn write(tensors: &[(&str, &Tensor)], force: bool) -> Result<()> {
     let (mut pictures, mut others) = (Vec::new(), Vec::new());
     for &(spec, tensor) in tensors {
         match Format::of(spec) {
-            // Of several results, only one has elements that a picture can hold.
+            // If there are several results, only one has elements that a picture can hold.
             Some(format) => pictures.push(picture::stage(spec, format, tensor)?),
             None => others.push((spec, tensor)),
         }
@@ -61,6 +61,17 @@ pub fn write(tensors: &[(&str, &Tensor)], force: bool) -> Result<()> {
     }
     .map_err(with_pictures)?;
     pictures.into_iter().try_for_each(WholeFile::finish)
+}
+
+/// The error of a model that should be a tensor, with the command that reads it.
+fn with_models(error: Error) -> Error {
+    match error {
+        Error::Unsupported { path, .. } if path.to_ascii_lowercase().ends_with(".onnx") => {
+            let reason = format!("a model; run its nodes with: wgmax onnx {path}");
+            Error::Unsupported { path, reason }
+        }
+        error => error,
+    }
 }
 
 /// The library's list of formats, with those of pictures.

@@ -1,7 +1,7 @@
-//! The command, for the program `wgmax` and for `python -m wgmax`, and what `wgmax-lab` shares with it, which
-//! measures the same items. Nothing else should use it: it changes without notice.
+//! The command of the program `wgmax` and of `python -m wgmax`. `wgmax-lab`, which measures the same items,
+//! uses the public modules. Nothing else should use this crate: it changes without notice.
 
-#![allow(missing_docs, clippy::new_without_default, reason = "it is for no one else")]
+#![allow(missing_docs, clippy::new_without_default, reason = "not a public API")]
 
 mod adaptive_max_pool;
 mod axes;
@@ -33,6 +33,7 @@ mod shell;
 mod source;
 pub mod table;
 pub mod targets;
+mod usage;
 mod verify;
 
 use std::ffi::OsString;

@@ -11,8 +11,8 @@ fn main() -> ExitCode {
 }
 
 /// libwayland, which GPU drivers load, prints an error on stderr if this variable is not set to a
-/// path. A process with threads cannot safely set it for itself, so it starts itself again with the
-/// variable: its path has no socket, which has the same effect as no path.
+/// path. A process with threads cannot safely set it for itself, so the process starts itself again with
+/// a path that has no socket. For libwayland that is the same as no path.
 #[cfg(target_os = "linux")]
 fn silence_wayland() {
     use std::os::unix::process::CommandExt;
@@ -24,7 +24,7 @@ fn silence_wayland() {
     let mut arguments = std::env::args_os();
     if let (Ok(program), Some(name)) = (std::env::current_exe(), arguments.next()) {
         let mut again = std::process::Command::new(program);
-        // If that fails, it returns, and libwayland prints its error.
+        // `exec` returns only if it fails. Then libwayland prints its error.
         let _ = again.arg0(name).args(arguments).env(NAME, "/nonexistent").exec();
     }
 }

@@ -2,13 +2,14 @@
 
 use clap::Args;
 use wgmax::operator::Operator;
-use wgmax::{Extremum, Tensor};
+use wgmax::{Extremum, Tensor, TensorDesc};
 
 use super::Outcome;
 use super::axes::Axes;
 use super::backward::Backward;
 use super::options::{Run, Writing};
 use super::output::{self, Output};
+use super::picture::{self, Format};
 use super::source::Source;
 use super::targets::Targets;
 
@@ -100,13 +101,22 @@ impl Delivery {
             .check(inputs, Some(self.writing.force))
     }
 
-    /// Runs the operator, and writes or prints its results.
+    /// Runs the operator, and writes or prints its results. A result that is no picture, but has the file
+    /// of one, is refused before it is computed.
     pub fn run(
         &self,
         Read { operator, inputs, axes }: &Read,
         second: &Option<String>,
         output: &mut Output,
     ) -> anyhow::Result<Vec<Tensor>> {
+        let descs: Vec<&TensorDesc> = inputs.iter().map(Tensor::desc).collect();
+        let results = operator.infer(&descs)?;
+        for (file, result) in [&self.output, second].into_iter().zip(results.iter()) {
+            let Some(spec) = file else { continue };
+            if let Some(format) = Format::of(spec) {
+                picture::check(spec, format, &axes.own_desc(result)?)?;
+            }
+        }
         let results = self.run.run(operator, &inputs.iter().collect::<Vec<_>>())?;
         let results: Vec<Tensor> =
             results.iter().map(|result| axes.own(result)).collect::<Result<_, _>>()?;

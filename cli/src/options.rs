@@ -1,6 +1,7 @@
 //! Options that several subcommands share.
 
 use std::fmt;
+use std::num::{IntErrorKind, ParseIntError};
 use std::ops::ControlFlow;
 use std::str::FromStr;
 
@@ -17,6 +18,47 @@ pub fn element_type(name: &str) -> Result<ElementType, String> {
         let names = ElementType::ALL.map(ElementType::name).join(", ");
         format!("{error}; there are {names}")
     })
+}
+
+/// A parser of whole numbers from `min` on, for clap: its own do not name the range.
+pub fn whole<T: TryFrom<u64>>(min: u64) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let number = text.parse().ok().filter(|&number| number >= min);
+        let max = u64::MAX >> (64 - 8 * size_of::<T>());
+        let error = || format!("give a whole number from {min} to {max}");
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(error)
+    }
+}
+
+/// An integer of any sign.
+pub fn integer(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|error| no_number(text, &error, "a whole number"))
+}
+
+/// Why a text is no number: it is too large, or it is not `what`.
+pub fn no_number(text: &str, error: &ParseIntError, what: &str) -> String {
+    match error.kind() {
+        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => format!("{text:?} is too large"),
+        _ => format!("{text:?} is not {what}"),
+    }
+}
+
+/// The error with the argument that it is about.
+pub fn about(argument: Option<String>, error: Error) -> anyhow::Error {
+    let error = anyhow::Error::from(error);
+    match argument {
+        Some(argument) => error.context(argument),
+        None => error,
+    }
+}
+
+/// The option that an error is about, if several operators have it.
+pub fn common_option(error: &Error) -> Option<String> {
+    match error {
+        Error::IndexTooLarge { .. } => Some("--index-type i32".to_string()),
+        Error::InitialOutOfRange { value, .. } => Some(format!("--initial {value}")),
+        _ => None,
+    }
 }
 
 /// A power of two in a range, for limits of the library.
@@ -49,14 +91,28 @@ impl On {
     }
 }
 
+/// The names that are not part of an adapter's.
+const FIXED_NAMES: [&str; 4] = ["auto", "cpu", "gpu", "hardware"];
+
 /// The name of a device, in lower case if it is one of the fixed names.
 pub fn device_name(text: &str) -> Result<String, &'static str> {
     let lower = text.trim().to_ascii_lowercase();
     match &*lower {
         "" => Err("the name is blank; `wgmax devices` lists the devices"),
-        "auto" | "cpu" | "gpu" | "hardware" => Ok(lower),
+        name if FIXED_NAMES.contains(&name) => Ok(lower),
         _ => Ok(text.to_string()),
     }
+}
+
+/// Two names of devices.
+pub fn two_devices(text: &str) -> Result<(String, String), &'static str> {
+    const HINT: &str = "give two devices, A,B";
+    let (a, b) = text.split_once(',').ok_or(HINT)?;
+    let (a, b) = (device_name(a.trim())?, device_name(b.trim())?);
+    // The name of an adapter may have commas.
+    let mut parts = b.split(',').map(|part| part.trim().to_ascii_lowercase());
+    let is_list = b.contains(',') && parts.any(|part| FIXED_NAMES.contains(&&*part));
+    if is_list { Err(HINT) } else { Ok((a, b)) }
 }
 
 /// How operators are planned. All commands open devices here, so that they respect it.
@@ -116,7 +172,8 @@ impl TuningChoice {
 pub struct Run {
     #[command(flatten)]
     on: On,
-    /// Maximum bytes on a GPU at a time, results included, such as 64MiB; 256MiB by default
+    /// Maximum bytes of a piece, results and scratch included, such as 64MiB; 256MiB by default. Two
+    /// pieces are on the GPU at a time; one that cannot be split may be larger
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_piece: Option<u64>,
 }
@@ -144,9 +201,9 @@ impl Run {
             match &error {
                 Error::NoAdapter { found, .. } if found == "none" => {}
                 Error::NoAdapter { .. } => {
-                    output::remark("on the CPU, not on a software adapter (--device gpu)");
+                    output::remark("runs on the CPU; --device gpu takes the software adapter");
                 }
-                error => output::remark(format_args!("on the CPU: {error}")),
+                error => output::remark(format_args!("runs on the CPU: {error}")),
             }
             planning.open("cpu")
         })
@@ -172,7 +229,10 @@ pub fn size(text: &str) -> Result<u64, String> {
         "g" | "gib" => 1 << 30,
         _ => return Err(bad()),
     };
-    let number: u64 = digits.trim().parse().map_err(|_| bad())?;
+    let number: u64 = digits.trim().parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => format!("the maximum is {} bytes", u64::MAX),
+        _ => bad(),
+    })?;
     match number.checked_mul(unit) {
         Some(0) => Err("give 1 byte or more".to_string()),
         Some(bytes) => Ok(bytes),
@@ -220,12 +280,17 @@ IndexType of ElementType {
     I32,
 } }
 
-/// The initial value of an operator.
+/// The initial value of an operator, in a command that has arguments `indices` and `backward`.
 #[derive(Args)]
 pub struct InitialArgument {
-    /// A number that joins each set as one more element, such as 0, -1.5 or nan; not with indices, nor
-    /// for a gradient
-    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    /// A number that takes part in each maximum as one more element, such as 0, -1.5 or nan; not with
+    /// indices, nor for a gradient
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        allow_hyphen_values = true,
+        conflicts_with_all = ["indices", "backward"]
+    )]
     pub initial: Option<Scalar>,
 }
 
@@ -246,11 +311,12 @@ pub struct IndexTypeArgument {
 /// The first axis that indices of a pooling count, in such a command.
 #[derive(Args)]
 pub struct IndexAxisArgument {
-    /// Count indices from 0 again at each position of the axes before this one
+    /// Count indices from 0 again at each place along the axes before this one
     #[arg(
         long,
         value_name = "A",
         default_value_t = 0,
+        value_parser = integer,
         requires = "indices",
         conflicts_with = "backward",
         allow_hyphen_values = true
@@ -270,9 +336,8 @@ impl FromStr for List {
             return Ok(Self(Vec::new()));
         }
         let parse = |part: &str| {
-            part.trim()
-                .parse()
-                .map_err(|_| format!("{part:?} is not an integer; give integers and commas"))
+            let what = "an integer; give integers and commas";
+            part.trim().parse().map_err(|error| no_number(part, &error, what))
         };
         text.split(',').map(parse).collect::<Result<_, _>>().map(Self)
     }
@@ -287,10 +352,10 @@ impl List {
         }
     }
 
-    /// The same as sizes, which are at least `least`, for an option.
-    pub fn sizes(&self, option: &str, count: usize, least: i64) -> anyhow::Result<Vec<usize>> {
-        let bad = || anyhow::anyhow!("{option} {self}: each number must be {least} or more");
-        let size = |&number| usize::try_from(number).ok().filter(|_| number >= least);
+    /// The same as sizes, which are at least `min`, for an option.
+    pub fn sizes(&self, option: &str, count: usize, min: i64) -> anyhow::Result<Vec<usize>> {
+        let bad = || anyhow::anyhow!("{option} {self}: each number must be {min} or more");
+        let size = |&number| usize::try_from(number).ok().filter(|_| number >= min);
         self.each(count).iter().map(|number| size(number).ok_or_else(bad)).collect()
     }
 }

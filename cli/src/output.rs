@@ -38,7 +38,7 @@ impl Output {
         Self { inner: BufWriter::new(to), name, closed: false }
     }
 
-    /// The outcome of a call, and `done` if the reader has closed the pipe. Errors have its name.
+    /// The outcome of a call, or `done` if the reader has closed the pipe. Errors name the output.
     fn unless_closed<T>(&mut self, outcome: io::Result<T>, done: T) -> io::Result<T> {
         match outcome {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -69,7 +69,7 @@ impl Write for Output {
     }
 }
 
-/// Writes a text. If its first line is too long, it is broken.
+/// Writes a text. Its first line is broken if it is too long.
 pub fn put(output: &mut Output, text: impl Display) -> io::Result<()> {
     let text = text.to_string();
     let (first, rest) = text.split_at(text.find('\n').unwrap_or(text.len()));

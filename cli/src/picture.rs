@@ -110,22 +110,25 @@ pub fn parse(path: &str, bytes: &[u8]) -> Result<Tensor> {
     Tensor::from_bytes(element_type, desc.shape(), &samples)
 }
 
-/// The complete file of a picture.
+/// The width, the height and the colours of a tensor as a picture.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a tensor that is not a picture, or not one that the format supports;
-/// [`Error::Io`].
-pub fn stage(path: &str, format: Format, tensor: &Tensor) -> Result<WholeFile> {
+/// [`Error::Unsupported`] for a tensor that is not a picture, or not one that the format supports.
+pub fn check(
+    path: &str,
+    format: Format,
+    desc: &TensorDesc,
+) -> Result<((u32, u32), ExtendedColorType)> {
     let refuse = |what: &str| Error::Unsupported {
         path: path.to_string(),
-        reason: format!("{} is no picture{what}", tensor.desc()),
+        reason: format!("{desc} is no picture{what}"),
     };
-    let deep = match tensor.element_type() {
+    let deep = match desc.element_type() {
         ElementType::U8 => false,
         ElementType::U16 => true,
         _ => return Err(refuse(": samples are u8 or u16")),
     };
-    let (height, width, channels) = match *tensor.shape() {
+    let (height, width, channels) = match *desc.shape() {
         [h, w] => (h, w, 1),
         [h, w, c] => (h, w, c),
         _ => return Err(refuse(": the axes are [H, W] or [H, W, C]")),
@@ -142,8 +145,17 @@ pub fn stage(path: &str, format: Format, tensor: &Tensor) -> Result<WholeFile> {
     let (Some(width), Some(height)) = (side(width), side(height)) else {
         return Err(refuse(": both sides are 1 to 4294967295"));
     };
+    Ok(((width, height), color))
+}
+
+/// The complete file of a picture.
+///
+/// # Errors
+/// As [`check`]; [`Error::Io`].
+pub fn stage(path: &str, format: Format, tensor: &Tensor) -> Result<WholeFile> {
+    let (size, color) = check(path, format, tensor.desc())?;
     let mut file = WholeFile::create(Path::new(path))?;
-    write(&mut file, format, tensor.bytes(), (width, height), color)
+    write(&mut file, format, tensor.bytes(), size, color)
         .map_err(|source| Error::Io { path: path.to_string(), source })?;
     Ok(file)
 }

@@ -43,8 +43,8 @@ pub enum Display {
 }
 
 impl Display {
-    /// The progress of work with a known length. `template` is that of the bar, which is not shown
-    /// yet.
+    /// The progress of work, with its length if it is known. `template` is that of the bar, which is not
+    /// shown yet.
     pub fn new(length: Option<u64>, template: &str) -> Self {
         if output::is_quiet() {
             return Self::Nothing;

@@ -6,14 +6,17 @@ use wgmax::{Error, Extremum, Tensor, TensorDesc};
 
 use super::Outcome;
 use super::operation::{self, Delivery, OneInput, Read};
-use super::options::{EmptyChoice, IndexType, IndexTypeArgument, InitialArgument, List, NanChoice};
+use super::options::{
+    EmptyChoice, IndexType, IndexTypeArgument, InitialArgument, List, NanChoice, about,
+    common_option,
+};
 use super::output::{self, Output};
 use super::source::Source;
 
 /// The operator and its input, or those of its gradient.
 pub type Operation = OneInput<Attributes>;
 
-/// The operator's attributes. A command that includes them has an argument `indices` too, which
+/// The operator's attributes. A command that includes them must have an argument `indices`, which
 /// says whether indices are computed, and a group `positions` of this one and `backward`.
 #[derive(Args)]
 pub struct Attributes {
@@ -96,16 +99,14 @@ fn along(
     axes: Option<&List>,
     input: &TensorDesc,
 ) -> anyhow::Result<ReduceMax> {
-    let Some(axes) = axes else {
-        operator.infer(input)?;
-        return Ok(operator);
+    let operator = match axes {
+        Some(axes) => operator.axes(axes.0.iter().copied()),
+        None => operator,
     };
-    let operator = operator.axes(axes.0.iter().copied());
-    operator.infer(input).map_err(|error| match error {
-        Error::AxisOutOfRange { .. } | Error::DuplicateAxis { .. } => {
-            anyhow::anyhow!("--axes {axes}: {error}")
-        }
-        error => error.into(),
+    operator.infer(input).map_err(|error| {
+        let of_axes = matches!(error, Error::AxisOutOfRange { .. } | Error::DuplicateAxis { .. });
+        let axes = axes.filter(|_| of_axes).map(|axes| format!("--axes {axes}"));
+        about(axes.or_else(|| common_option(&error)), error)
     })?;
     Ok(operator)
 }
@@ -146,7 +147,7 @@ Examples:
     }
 }
 
-/// Where the maxima or minima are.
+/// The positions of the maxima or minima.
 pub fn positions(
     arguments: &PositionArguments,
     extremum: Extremum,

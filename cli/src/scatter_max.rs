@@ -7,7 +7,7 @@ use wgmax::{Error, Extremum, Tensor};
 use super::backward::Backward;
 use super::files;
 use super::operation::{self, Read};
-use super::options::{IndexType, NanChoice};
+use super::options::{IndexType, NanChoice, common_option, integer};
 use super::source::Source;
 
 /// The operator and its inputs.
@@ -15,8 +15,9 @@ use super::source::Source;
 pub struct Operation {
     #[command(flatten)]
     source: Source,
-    /// File with the indices, in the formats of INPUT, as integers
-    #[arg(value_name = "INDICES")]
+    /// File with indices, of an integer type, in the formats of INPUT: which element of INPUT each
+    /// update goes to
+    #[arg(value_name = "PLACES")]
     places: String,
     /// File with the updates, in the formats of INPUT
     #[arg(value_name = "UPDATES")]
@@ -30,23 +31,29 @@ pub struct Operation {
     of_updates: Option<String>,
 }
 
-/// The operator's attributes. A command that includes them has an argument `indices` too, which says
+/// The operator's attributes. A command that includes them must have an argument `indices`, which says
 /// whether the positions of the winning updates are computed.
 #[derive(Args)]
 pub struct Attributes {
-    /// Axis along which indices count
-    #[arg(long, value_name = "AXIS", default_value_t = 0, allow_hyphen_values = true)]
+    /// Axis along which the indices in PLACES count
+    #[arg(
+        long,
+        value_name = "AXIS",
+        default_value_t = 0,
+        allow_hyphen_values = true,
+        value_parser = integer
+    )]
     pub axis: i64,
-    /// The last axis of INDICES has vectors: places along the first axes of INPUT
+    /// The last axis of PLACES has vectors: indices along the first axes of INPUT
     #[arg(long, conflicts_with = "axis")]
     pub vectors: bool,
-    /// Ignore the elements of INPUT that get updates
+    /// Where an element gets updates, take the maximum of the updates alone
     #[arg(long)]
     without_data: bool,
     /// How NaN is handled
     #[arg(long, value_enum, default_value = "propagate")]
     nan: NanChoice,
-    /// Element type of the positions
+    /// Element type of the indices (those of --indices)
     #[arg(long, value_enum, default_value = "i64", requires = "indices")]
     index_type: IndexType,
 }
@@ -69,9 +76,8 @@ impl Attributes {
     pub fn with_argument(&self, error: Error, inputs: [&str; 3]) -> anyhow::Error {
         let argument = match &error {
             Error::AxisOutOfRange { .. } => format!("--axis {}", self.axis),
-            Error::IndexTooLarge { .. } => "--index-type i32".to_string(),
             Error::WrongInput { position, .. } => inputs[*position].to_string(),
-            _ => inputs[1].to_string(),
+            error => common_option(error).unwrap_or_else(|| inputs[1].to_string()),
         };
         let text = match &error {
             Error::WrongInput { expected_type, actual_type, .. }

@@ -8,7 +8,9 @@ use wgmax::{Device, Error, Extremum, Run, Tensor};
 use super::backward::Backward;
 use super::files;
 use super::operation::{self, Read};
-use super::options::{IndexTypeArgument, InitialArgument, NanChoice, choices};
+use super::options::{
+    IndexTypeArgument, InitialArgument, NanChoice, choices, common_option, integer,
+};
 use super::output;
 use super::source::Source;
 
@@ -29,12 +31,12 @@ pub struct Operation {
     backward: Backward,
 }
 
-/// The operator's attributes. A command that includes them has an argument `indices` too, which
+/// The operator's attributes. A command that includes them must have an argument `indices`, which
 /// says whether indices are computed.
 #[derive(Args)]
 pub struct Attributes {
     /// Number of segments; by default the largest id plus 1, or the number of offsets minus 1
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = integer)]
     pub num_segments: Option<i64>,
     /// Result of a segment without rows
     #[arg(long, value_enum, default_value = "zero")]
@@ -66,7 +68,7 @@ choices! { Fill of EmptySet {
 } }
 
 impl Attributes {
-    /// The operator. With offsets, which imply the number of segments, that number is dropped.
+    /// The operator. With offsets, `--num-segments` is ignored here: offsets imply the number.
     ///
     /// # Errors
     /// [`Error::BadAttribute`] for a negative number.
@@ -95,15 +97,13 @@ impl Attributes {
     pub fn with_argument(&self, error: Error, data: &str, ids: &str) -> anyhow::Error {
         let argument = match (&error, self.num_segments) {
             (Error::SegmentDataRank, _) => data.to_string(),
-            (Error::BadAttribute { attribute: "initial", .. }, _) => "--initial".to_string(),
             (Error::BadAttribute { .. } | Error::ShapeOverflow { .. }, Some(count)) => {
                 format!("--num-segments {count}")
             }
-            (Error::IndexTooLarge { .. }, _) => "--index-type i32".to_string(),
-            _ => ids.to_string(),
+            (error, _) => common_option(error).unwrap_or_else(|| ids.to_string()),
         };
         let hint = self.hint(&error);
-        // The library's name of the attribute.
+        // This advice has the library's name of the attribute, not the option's.
         let text = error.to_string().replace("; give num_segments", "");
         anyhow::anyhow!("{argument}: {text}{hint}")
     }
@@ -139,10 +139,9 @@ Examples:
 
     fn read(&self, extremum: Extremum, indices: bool) -> anyhow::Result<Read> {
         let attributes = &self.attributes;
-        anyhow::ensure!(
-            !attributes.offsets || attributes.num_segments.is_none(),
-            "--num-segments: not together with --offsets, which imply the number"
-        );
+        if let Some(number) = attributes.num_segments.filter(|_| attributes.offsets) {
+            anyhow::bail!("--num-segments {number}: leave it out; --offsets imply the number");
+        }
         let (data, _) = self.source.read()?;
         let ids = files::read(&self.ids, None)?;
         let checked = attributes

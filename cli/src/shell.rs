@@ -18,7 +18,7 @@ pub struct Completions {
     shell: Shell,
 }
 
-/// `command` is all of the command.
+/// `command` is `wgmax` with all subcommands.
 pub fn completions(
     arguments: &Completions,
     mut command: Command,

@@ -6,7 +6,8 @@ use clap::Args;
 use wgmax::{ElementType, Error, Tensor};
 
 use super::files;
-use super::options::element_type;
+use super::options::{element_type, no_number};
+use super::output::counted;
 
 #[derive(Args)]
 pub struct Source {
@@ -50,7 +51,8 @@ impl Source {
         let (tensor, is_picture) = self.read_file(&self.input)?;
         let Some(shape) = &self.reshape else { return Ok((tensor, is_picture)) };
         let sizes = shape.of(tensor.len()).map_err(|reason| {
-            anyhow::anyhow!("--reshape {}: {}: {reason}", shape.text, tensor.desc())
+            let (text, file, desc) = (&shape.text, &self.input, tensor.desc());
+            anyhow::anyhow!("--reshape {text}: {reason} ({file}: {desc})")
         })?;
         Ok((tensor.reshape(sizes)?, false))
     }
@@ -63,7 +65,7 @@ fn join(sizes: &[usize], by: &str) -> String {
 /// A shape for existing elements. One size may be inferred.
 #[derive(Clone)]
 pub struct Reshape {
-    /// The text.
+    /// The text, quoted if a shell needs it.
     text: String,
     /// `None` for -1.
     sizes: Vec<Option<usize>>,
@@ -86,9 +88,10 @@ impl Reshape {
             Some(rest) => Ok(self.sizes.iter().map(|size| size.unwrap_or(rest)).collect()),
             _ => Err(match (open, known) {
                 (true, Some(known)) => {
-                    format!("its {elements} elements are no multiple of the other sizes, {known}")
+                    format!("{elements} elements are no multiple of the other sizes, {known}")
                 }
-                _ => format!("it has another number of elements, {elements}"),
+                (_, Some(known)) => format!("it has {}, not {elements}", counted(known, "element")),
+                (_, None) => format!("it has too many elements, not {elements}"),
             }),
         }
     }
@@ -106,7 +109,7 @@ impl FromStr for Reshape {
         if sizes.iter().filter(|size| size.is_none()).count() > 1 {
             return Err("only one size can be -1".to_string());
         }
-        Ok(Self { text: text.to_string(), sizes })
+        Ok(Self { text: wgmax_verify::quoted(text), sizes })
     }
 }
 
@@ -119,14 +122,14 @@ fn sizes<T>(text: &str, one: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T
 }
 
 fn size(part: &str) -> Result<usize, String> {
-    let size = part.trim().parse();
-    size.map_err(|_| format!("{part:?} is not a size; give a shape such as 64x224x224"))
+    let what = "a size; give a shape such as 64x224x224";
+    part.trim().parse().map_err(|error| no_number(part, &error, what))
 }
 
 /// The sizes of axes: `64x224x224` or `64,224,224`. Blank text is the shape of a scalar.
 #[derive(Clone)]
 pub struct Shape {
-    /// The text.
+    /// The text, quoted if a shell needs it.
     pub text: String,
     pub sizes: Vec<usize>,
 }
@@ -135,7 +138,10 @@ impl FromStr for Shape {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Ok(Self { text: text.to_string(), sizes: sizes(text, size)? })
+        if text.contains(|c: char| c == '.' || std::path::is_separator(c)) {
+            return Err("give a shape such as 64x224x224, not a file".to_string());
+        }
+        Ok(Self { text: wgmax_verify::quoted(text), sizes: sizes(text, size)? })
     }
 }
 
@@ -163,10 +169,10 @@ mod tests {
         assert!(of("4,-1", 6).unwrap_err().contains("no multiple of the other sizes, 4"));
         assert!(of("0,-1", 6).unwrap_err().contains("no multiple of the other sizes, 0"));
         assert!(of("0,-1", 0).unwrap_err().contains("any size"));
-        assert!(of("", 6).unwrap_err().contains("another number of elements, 6"));
-        assert!(of("5,5", 6).unwrap_err().contains("another number of elements, 6"));
+        assert_eq!(of("", 6).unwrap_err(), "it has 1 element, not 6");
+        assert_eq!(of("5,5", 6).unwrap_err(), "it has 25 elements, not 6");
         let huge = format!("{0},{0},-1", usize::MAX);
-        assert!(of(&huge, 6).is_err());
+        assert!(of(&huge, 6).unwrap_err().contains("too many elements"));
         for text in ["-1,-1", "-2", "1,,2", "-", "2.5"] {
             assert!(text.parse::<Reshape>().is_err(), "{text}");
         }

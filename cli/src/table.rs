@@ -102,7 +102,7 @@ impl Table {
         std::iter::once(self.header[column]).chain(cells.map(|cell| cell.text.as_str()))
     }
 
-    /// The most characters of the parts into which `split` cuts the texts of a column.
+    /// The length, in characters, of the longest part into which `split` cuts the texts of a column.
     fn longest<'a, I: Iterator<Item = &'a str>>(
         &'a self,
         column: usize,
@@ -111,11 +111,11 @@ impl Table {
         self.column(column).flat_map(split).map(|part| part.chars().count()).max().unwrap_or(0)
     }
 
-    /// The table in a number of columns, or `None` if it does not fit.
+    /// The table, at most `width` characters wide, or `None` if it does not fit.
     fn fitted(&self, width: usize) -> Option<comfy_table::Table> {
         let columns: Vec<usize> =
             (0..self.header.len()).map(|column| self.longest(column, str::lines)).collect();
-        // A border and a blank on both sides of each.
+        // Each column has a blank on both sides and a border; the table has one border more.
         let whole = columns.iter().sum::<usize>() + 3 * columns.len() + 1;
         let mut table = comfy_table::Table::new();
         if let Some(excess) = whole.checked_sub(width).filter(|&excess| excess > 0) {
@@ -180,7 +180,7 @@ impl Table {
         paragraphs.join("\n")
     }
 
-    /// The table, or the list, in a number of columns.
+    /// The table, or the list, at most `width` characters wide.
     pub fn text(&self, width: usize) -> String {
         self.fitted(width).map_or_else(|| self.list(width), |table| table.to_string())
     }

@@ -73,9 +73,8 @@ impl Targets {
         self.list.iter().any(|target| target.place.is_none())
     }
 
-    /// Refuses two outputs in one place, outputs that would replace one of the `inputs`, unless
-    /// `force` allows it, and files that cannot be written. `force` is `None` without such an
-    /// option.
+    /// Refuses two outputs in one file, files that cannot be written, and, unless `force` is true, outputs
+    /// that would replace one of the `inputs`. `force` is `None` for a command without this option.
     pub fn check(&self, inputs: &[&str], force: Option<bool>) -> anyhow::Result<()> {
         let mut standard = inputs.iter().filter(|input| is_standard(input));
         if let (Some(a), Some(b)) = (standard.next(), standard.next()) {

@@ -32,11 +32,10 @@ unsafe impl Sync for Borrowed {}
 
 impl AsRef<[u8]> for Borrowed {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: `borrow` has found the range to be that of the array's elements. These are, by the
-        // strides, in one allocation, as numpy has checked when it made the array. As everywhere in
-        // numpy, who writes to an array while another thread reads it gets any of its values: elements
-        // are numbers, and any bytes are one. (`bool`s were checked; kernels treat any byte as a
-        // number.)
+        // SAFETY: the range, which `borrow` found, is that of the array's elements. They are in one
+        // allocation: numpy checked the strides when it made the array. As everywhere in numpy, a thread
+        // that reads an array while another one writes to it may read any bytes. Elements are numbers, and
+        // any bytes are a number. (`bool`s were checked; kernels treat any byte as a number.)
         unsafe { std::slice::from_raw_parts(self.data, self.len) }
     }
 }
@@ -103,11 +102,10 @@ pub(crate) fn array(
         (false, Some(bytes)) => (bytes.as_mut_ptr(), NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE),
         (false, None) => (tensor.bytes().as_ptr().cast_mut(), NPY_ARRAY_C_CONTIGUOUS),
     };
-    // SAFETY: the type is numpy's array, which is not changed; the description is given away, as this
-    // function wants; `shape` has as many sizes as are said, and numpy copies them. `data` is either
-    // null, and numpy allocates, or to as many bytes as shape and type have, which the base below keeps.
-    // They are flagged as writeable only if they came from a mutable borrow, and then by their only
-    // owner, which nobody borrows from again.
+    // SAFETY: the type is numpy's array, which is not changed. The function takes over the description.
+    // `shape` has `shape.len()` sizes, and numpy copies them. If `data` is null, numpy allocates. Otherwise
+    // it points to as many bytes as shape and type have, which the base below keeps alive. They are flagged
+    // as writeable only if they came from a mutable borrow of their only owner, which is not borrowed again.
     let made = unsafe {
         let array = PY_ARRAY_API.PyArray_NewFromDescr(
             py,
@@ -123,7 +121,7 @@ pub(crate) fn array(
         Bound::from_owned_ptr_or_err(py, array)?
     };
     if copied {
-        // SAFETY: numpy has made an array of these bytes in row-major order, which nobody else knows.
+        // SAFETY: numpy has allocated `len` bytes for the array, in row-major order. Nothing else refers to it.
         unsafe {
             let data = (*_PyArray_GET_ITEM_DATA(made.as_ptr().cast())).data;
             std::ptr::copy_nonoverlapping(tensor.bytes().as_ptr(), data.cast(), len);
@@ -142,8 +140,8 @@ pub(crate) fn array(
 /// The array; without axes its element, as a scalar.
 pub(crate) fn scalar_or_array<'py>(array: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
-    // SAFETY: this is called with arrays that `array` has made. The reference is given away, and one
-    // to the array or to a scalar is returned.
+    // SAFETY: this is called with arrays that `array` has made. `PyArray_Return` takes over the reference,
+    // and returns one to the array or to a scalar.
     unsafe {
         let result = PY_ARRAY_API.PyArray_Return(py, array.into_ptr().cast());
         Bound::from_owned_ptr_or_err(py, result)

@@ -122,7 +122,7 @@ pub(crate) fn adaptive<'py>(
     };
     let first = if op.layout == Layout::Nxc { 1 } else { 2 };
     let size = |(i, size): (usize, &Option<i64>)| match *size {
-        Some(size) => number("output_sizes", "0 or more", size, &output_size),
+        Some(size) => number("output_size", "0 or more", size, &output_size),
         None => Ok(shape.get(first + i).copied().unwrap_or(0)),
     };
     op.output_sizes = Some(given.iter().enumerate().map(size).collect::<PyResult<_>>()?);
@@ -183,7 +183,7 @@ fn read_padding(value: &Bound<'_, PyAny>, spatial: usize) -> PyResult<Padding> {
         };
     }
     if let Some(each) = each(value, spatial) {
-        let begin = numbers("pads_begin", "0 or more", &each)?;
+        let begin = numbers("padding", "0 or more", &each)?;
         return Ok(Padding::Explicit { end: begin.clone(), begin });
     }
     let pair = |item: PyResult<Bound<'_, PyAny>>| match integers(&item?).as_deref() {
@@ -193,8 +193,8 @@ fn read_padding(value: &Bound<'_, PyAny>, spatial: usize) -> PyResult<Padding> {
     let pairs: Vec<(i64, i64)> =
         value.try_iter().map_err(|_| wrong())?.map(pair).collect::<PyResult<_>>()?;
     let (begin, end): (Vec<i64>, Vec<i64>) = pairs.into_iter().unzip();
-    let begin = numbers("pads_begin", "0 or more", &begin)?;
-    Ok(Padding::Explicit { begin, end: numbers("pads_end", "0 or more", &end)? })
+    let begin = numbers("padding", "0 or more", &begin)?;
+    Ok(Padding::Explicit { begin, end: numbers("padding", "0 or more", &end)? })
 }
 
 /// The arguments of ScatterMax, and the type of its indices.
@@ -258,19 +258,19 @@ pub(crate) fn segment(
 /// refuses negative values, and the operator refuses 0 in the same words.
 fn number(
     attribute: &'static str,
-    least: &'static str,
+    range: &'static str,
     number: i64,
     given: &dyn Debug,
 ) -> PyResult<usize> {
     usize::try_from(number).map_err(|_| {
-        let expected = if number < 0 { least } else { "below 2^32" };
+        let expected = if number < 0 { range } else { "below 2^32" };
         raised(Error::BadAttribute { attribute, expected, value: format!("{given:?}") })
     })
 }
 
 /// The numbers of an operator's attribute.
-fn numbers(attribute: &'static str, least: &'static str, given: &[i64]) -> PyResult<Vec<usize>> {
-    given.iter().map(|&each| number(attribute, least, each, &given)).collect()
+fn numbers(attribute: &'static str, range: &'static str, given: &[i64]) -> PyResult<Vec<usize>> {
+    given.iter().map(|&each| number(attribute, range, each, &given)).collect()
 }
 
 /// The sizes of a shape that may be absent.

@@ -2,7 +2,7 @@
 //! types are in `_wgmax.pyi`.
 
 #![deny(missing_docs)]
-#![allow(clippy::doc_lazy_continuation, reason = "what Python sees is in the form of numpy")]
+#![allow(clippy::doc_lazy_continuation, reason = "documentation for Python has numpy's format")]
 
 mod array;
 mod attributes;

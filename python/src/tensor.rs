@@ -326,7 +326,7 @@ impl Tensor {
         let desc = TensorDesc::new(view.desc().element_type(), found).map_err(raised)?;
         if !view.is_contiguous() || desc.len() != len {
             return Err(ArgumentError::new_err(
-                "only as many elements, one after the other, take another shape",
+                "a tensor takes another shape of as many elements, if it is contiguous",
             ));
         }
         self.viewed(Ok(View::from(&desc)))

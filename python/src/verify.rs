@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use wgmax_verify::{Case, Subject, Verdict, judge};
 
 use crate::device::{chosen, cpu};
+use crate::error::ArgumentError;
 use crate::threads::detached;
 
 /// The result of random cases.
@@ -26,6 +27,9 @@ pub(crate) fn verify(
     cases: u64,
     seed: u64,
 ) -> PyResult<Verification> {
+    if cases == 0 {
+        return Err(ArgumentError::new_err("cases must be 1 or more, but is 0"));
+    }
     let device = chosen(py, device)?;
     let mut found = Verification { cases, differing: Vec::new(), failed: Vec::new() };
     for index in 0..cases {

@@ -97,7 +97,7 @@ def test_subclasses_lists_and_dlpack():
     assert wgmax.reduce_max(np.asmatrix(x), 1).tolist() == [2, 5]
 
     class Other:
-        """What another package has."""
+        """An array of another package."""
 
         def __dlpack__(self, **options):
             return x.__dlpack__(**options)
@@ -109,7 +109,7 @@ def test_subclasses_lists_and_dlpack():
     tensor = wgmax.Tensor(Other())
     assert_same(np.from_dlpack(tensor), x)
     assert tensor.__dlpack_device__() == (1, 0)
-    # Consumers of before version 1 say nothing of it.
+    # Consumers before DLPack version 1 pass no version.
     assert tensor.__dlpack__() is not None
 
 
@@ -217,7 +217,7 @@ def test_other_threads_run_meanwhile():
 
     thread = threading.Thread(target=count)
     interval = sys.getswitchinterval()
-    # The lock is given up by who waits, and never taken away.
+    # A thread releases the lock only when it waits: it is never taken away.
     sys.setswitchinterval(1000)
     try:
         thread.start()
@@ -292,7 +292,7 @@ def test_views_copy_their_elements_alone():
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_forked_processes():
-    """The threads of a process are not those of a fork of it, nor of a fork of that."""
+    """A fork does not have the threads of its parent, nor does a fork of the fork."""
     x = np.arange(4_000_000, dtype=np.float32).reshape(4, -1)
     expected = float(wgmax.reduce_max(x, 1).sum())
     context = multiprocessing.get_context("fork")
@@ -302,6 +302,6 @@ def test_forked_processes():
     child.join(60)
     if child.is_alive():
         child.kill()
-        pytest.fail("the fork waits for threads that it has not")
+        pytest.fail("the fork waits for threads that it does not have")
     assert child.exitcode == 0
     assert [queue.get(), queue.get()] == [expected, expected]

@@ -16,12 +16,12 @@ FACTOR = 2_654_435_761
 
 
 def value(at):
-    """A permutation of the numbers below 2^30: what the element of a number is."""
+    """The elements at these positions: a permutation of the numbers below 2^30."""
     return (at.astype(np.uint32) * np.uint32(FACTOR)) & np.uint32(LEN - 1)
 
 
 def elements(block_info=None):
-    """The elements of a chunk, from where it lies alone."""
+    """The elements of a chunk, computed from its location only."""
     (*rows, columns) = block_info[None]["array-location"]
     if not rows:
         return value(np.arange(*columns, dtype=np.uint32))
@@ -67,7 +67,7 @@ def test_the_largest_of_all_and_of_rows_and_columns(client, x):
 
 
 def test_the_largest_of_segments(client):
-    """Ids in no order: elements belong to the segment that their values say."""
+    """Unordered ids: an element's segment is its value modulo the number of segments."""
     count = 1000
     rows = da.map_blocks(elements, chunks=((LEN // 128,) * 128,), dtype=np.uint32)
     ids = (rows % np.uint32(count)).astype(np.int32)
@@ -90,7 +90,7 @@ def test_the_largest_of_windows(client, x):
 
 
 def test_workers_hold_little(client, x):
-    """What is left on the workers afterwards, and what each process has had, are less than the data."""
+    """The peak memory of each process is less than the data."""
     held = client.run(lambda: __import__("resource").getrusage(0).ru_maxrss * 1024)
     assert len(held) == 2
     assert all(each < 1 << 30 for each in held.values()), held

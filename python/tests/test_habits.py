@@ -119,7 +119,7 @@ def test_lists_without_elements_are_ids():
         assert_same(wgmax.segment_max_backward(none, ids, np.zeros((2, 3), "f4")), none)
     assert_same(wgmax.max_unpool(none[:, :0], np.zeros((0, 0), "i8"), (2,)), np.zeros(2, "f4"))
     assert_same(wgmax.max_unpool(none[:, 0], [], (2,)), np.zeros(2, "f4"))
-    # An array says what it has.
+    # An empty array has a type, unlike an empty list.
     with pytest.raises(wgmax.ArgumentError, match="f64"):
         wgmax.segment_max(none, np.zeros(0))
 
@@ -240,14 +240,15 @@ def test_initial_joins_windows_and_segments():
     [
         ("0", "f4", "initial must be a number, but is '0'"),
         ([0], "f4", r"initial must be a number, but is \[0\]"),
-        (256, "u1", "an element of the input's type, but is 256, and the type u8"),
-        (0.5, "i4", "an element of the input's type, but is 0.5, and the type i32"),
+        (256, "u1", "the initial value 256 is not a value of u8"),
+        (0.5, "i4", "the initial value 0.5 is not a value of i32"),
+        (1e99, "f4", "the initial value 1e99 is not a value of f32"),
     ],
 )
 def test_wrong_initials(initial, dtype, message):
     with pytest.raises(wgmax.ArgumentError, match=message):
         wgmax.reduce_max(np.zeros(3, dtype), initial=initial)
-    with pytest.raises(wgmax.ArgumentError, match="initial must be absent"):
+    with pytest.raises(wgmax.ArgumentError, match="initial value 0 cannot be used with indices"):
         wgmax.reduce_max(X, 1, initial=0, return_indices=True)
     with pytest.raises(wgmax.ArgumentError, match="initial must be absent for a gradient"):
         wgmax.reduce_max_backward(X, X[:, 0], 1, initial=0)

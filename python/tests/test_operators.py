@@ -11,7 +11,7 @@ import wgmax
 
 
 def key(element):
-    """What an element is ordered by. The largest is NaN."""
+    """The key that elements are ordered by. NaN is the largest."""
     value = float(element) if is_float(element.dtype) else int(element)
     return (value != value, 0 if value != value else value)
 
@@ -206,7 +206,7 @@ def test_segments(dtype, device):
 
 
 def test_ids_beyond_the_segments(device):
-    """They are errors unless they are to be dropped, wherever data and ids are."""
+    """Such ids are errors, unless their rows are dropped, wherever data and ids are."""
     on = wgmax.Device(device)
     x = np.array([1, 4, 2, 8], np.float32)
     places = [lambda a: a, lambda a: wgmax.Tensor(a, on)]
@@ -219,7 +219,7 @@ def test_ids_beyond_the_segments(device):
         for dtype, (kind, values, message) in itertools.product(["i1", "u2", "i4", "i8", "u8"], wrong):
             given = data(x), ids(np.array(values, "i8").astype(dtype))
             if dtype[0] == "u" and -1 in values:
-                # A huge number, and the first one that is too large.
+                # -1 becomes a huge number, which is the first that is too large.
                 message = "position 0 is"
             options = dict(segments=kind)
             if data is ids is places[0]:
@@ -240,7 +240,7 @@ def test_ids_beyond_the_segments(device):
                 wgmax.segment_max_backward(*given, gradient, **options)
             found = np.asarray(wgmax.segment_max_backward(*given, gradient, mode="drop", **options))
             assert found.sum() == len({id for id in values if 0 <= id < 5})
-        # What is right is taken: negative ids in any order, the last segment, and offsets.
+        # Valid ids are accepted: negative ones in any order, the last segment, and offsets.
         options = dict(device=device) if data is ids is places[0] else {}
         given = lambda values: (data(x), ids(np.array(values)))
         find = lambda values, count, kind: wgmax.segment_max(*given(values), count, segments=kind, **options)
@@ -398,6 +398,8 @@ WRONG = [
     (lambda: wgmax.reduce_max(), TypeError, "missing"),
     (lambda: wgmax.reduce_max(X, device=3), TypeError, "device must be"),
     (lambda: wgmax.reduce_max(X, device="no such"), RuntimeError, "no GPU adapter"),
+    (lambda: wgmax.reduce_max(X, device=""), RuntimeError, "no GPU adapter has a blank name"),
+    (lambda: wgmax.verify("cpu", cases=0), ValueError, "cases must be 1 or more"),
     (lambda: wgmax.reduce_max(X.astype("c8")), ValueError, "none of the types"),
     (lambda: wgmax.reduce_max(X.astype("g")), ValueError, "none of the types"),
     (lambda: wgmax.reduce_max(np.array(["a"])), ValueError, "none of the types"),
@@ -411,10 +413,10 @@ WRONG = [
     (lambda: wgmax.max_pool(X, 0), ValueError, "kernel"),
     (lambda: wgmax.max_pool(X, 2, 0), ValueError, "strides"),
     (lambda: wgmax.adaptive_max_pool(X, (2, 2)), ValueError, "output_sizes"),
-    (lambda: wgmax.adaptive_max_pool(X, -1), ValueError, "output_sizes"),
+    (lambda: wgmax.adaptive_max_pool(X, -1), ValueError, "attribute output_size must"),
     (lambda: wgmax.adaptive_max_pool(X, "2"), ValueError, "output_size must be"),
     (lambda: wgmax.adaptive_max_pool(X[..., :0], 2), ValueError, "no elements"),
-    (lambda: wgmax.max_pool(X, 2, 1, -1), ValueError, "pads"),
+    (lambda: wgmax.max_pool(X, 2, 1, -1), ValueError, "attribute padding must be 0 or more"),
     (lambda: wgmax.max_pool(X, 2, 1, "no"), ValueError, "padding must be"),
     (lambda: wgmax.max_pool(X, 2, 1, [(1, 2, 3)]), ValueError, "padding must be"),
     (lambda: wgmax.max_pool(X, 2, ceil_mode="no"), ValueError, "ceil_mode must be"),

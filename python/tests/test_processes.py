@@ -1,4 +1,4 @@
-"""Forks and signals: a GPU of another process is an error at once, and what waits for one can be stopped."""
+"""Forks and signals: a GPU of another process is an error at once, and calls that wait can be stopped."""
 
 import _thread
 import gc
@@ -20,12 +20,12 @@ gpus = pytest.mark.skipif(NO_GPU, reason="WGMAX_NO_GPU is 1")
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 X = np.arange(4096, dtype=np.float32).reshape(64, 64)
-# Far more than any of this takes: only what waits for ever is late.
+# Far more seconds than any of these tests takes: only a deadlock exceeds it.
 PATIENCE = 60
 
 
 def in_child(work):
-    """Forks, and calls `work` there. What that returned, and how the child ended."""
+    """Forks, and calls `work` in the child. Returns the result of `work`, and how the child ended."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -88,10 +88,10 @@ def test_a_gpu_of_the_parent_is_refused():
             lambda: tensor.device,
         ]
         assert {refused(call) for call in calls} == {"Forked"}
-        # What does not need the GPU is there.
+        # Descriptions do not need the GPU.
         assert "64" in repr(tensor) and device.name in repr(device) and tensor.shape == X.shape
         assert tensor.dtype == X.dtype and tensor.__dlpack_device__() == (1, 0)
-        # The CPU works, and so does a GPU that this process opens; of that one tensors can be freed.
+        # The CPU works, and so does a GPU that this process opens. Its tensors can be freed.
         assert wgmax.reduce_max(X) == 4095 and wgmax.reduce_max(wgmax.Tensor(X)).numpy() == 4095
         own = wgmax.Tensor(X, "gpu")
         assert wgmax.reduce_max(own).numpy() == 4095
@@ -102,7 +102,7 @@ def test_a_gpu_of_the_parent_is_refused():
         return "done"
 
     assert in_child(work) == ("done", 0)
-    # The parent's are as they were.
+    # The parent's tensors still work.
     assert held[1].numpy()[0] == 4033 and results.numpy()[0] == 4032
     assert wgmax.reduce_max(tensor).numpy() == 4095
 
@@ -156,7 +156,7 @@ def test_signals_end_a_wait_for_a_gpu(kind):
         timer.join()
         signal.signal(kind, before)
     assert time.monotonic() - began < PATIENCE
-    # The device works on.
+    # The device still works.
     assert wgmax.reduce_max(row, device=device) == row[-1]
     assert (wgmax.reduce_max(wgmax.Tensor(X, device), 0).numpy() == X[-1]).all()
 

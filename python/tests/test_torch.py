@@ -72,7 +72,7 @@ def beside(random, function, reference, x, where):
         # In a pooling, small enough for sums to be exact: PyTorch rounds those of two bytes otherwise.
         distinct = random.random() < 0.5 and not ("pool" in where and x.element_size() == 2)
         gradient = values(random, found[0].shape, x.dtype, distinct)
-        # What PyTorch does not share in segments.
+        # PyTorch does not share negative gradients in segments.
         gradient = gradient.abs() if "segment" in where else gradient
         given = laid_out(random, gradient)
         found[0].backward(given), expected[0].backward(gradient)
@@ -110,9 +110,9 @@ def pooling(random, device):
         dtype = INTEGERS[random.integers(5)]
     shape = random_shape(random, 1 + int(random.integers(2)), 4) + random_shape(random, rank, 9)
     x = values(random, shape, dtype)
-    one = lambda least, most: (
-        int(random.integers(least, most)) if random.random() < 0.5
-        else tuple(int(each) for each in random.integers(least, most, rank))
+    one = lambda low, high: (
+        int(random.integers(low, high)) if random.random() < 0.5
+        else tuple(int(each) for each in random.integers(low, high, rank))
     )  # fmt: skip
     indices = bool(random.integers(2))
     if adaptive:

@@ -1,4 +1,4 @@
-"""Every function on arrays that lie in memory in any way, against the same on contiguous copies."""
+"""Every function on arrays with any layout in memory, against the same on contiguous copies."""
 
 import ml_dtypes
 import numpy as np
@@ -28,7 +28,7 @@ def laid_out(x, random, repeats=True):
     for axis in random.permutation(x.ndim):
         size = x.shape[axis]
         if size < 2:
-            # Along such an axis no step is made, of any length.
+            # Such an axis has no steps, so its stride may be anything.
             strides[axis] = int(random.integers(-99, 99))
             continue
         stride = -(-end // unit) * unit
@@ -169,7 +169,7 @@ def test_arrays(case, device):
         random = np.random.default_rng(seed)
         function, args, options = case(random)
         views = [
-            # Axes and indices are those of different elements.
+            # Axes and indices must be different, so none is repeated.
             laid_out(arg, random, case not in (gradients, nodes) or arg.dtype.kind not in "iu")
             if isinstance(arg, np.ndarray)
             else arg

@@ -352,7 +352,7 @@ def segment_min(
 def scatter_max(
     data, indices, updates, axis=0, *, include_data=True, return_indices=False, nan="propagate", device=None
 ) -> Any:  # fmt: skip
-    """The maximum of each element of a Dask array and the updates whose indices along an axis name it.
+    """For each element of a Dask array, the maximum of itself and of the updates that go to it along an axis.
 
     Parameters
     ----------
@@ -409,7 +409,7 @@ def _scatter(extremum, data, indices, updates, axis, include_data, return_indice
         _scatter_block, named, *given, extremum, axis, options, device, chunks=named.chunks, dtype=kind,
         meta=np.empty((0,) * data.ndim, kind),
     )  # fmt: skip
-    # What no update can name stays, axis by axis.
+    # Elements that no update can name are kept: those beyond the updates along each other axis.
     for at in others:
         if sizes[at] < data.shape[at]:
             within = [slice(None) if each == axis or each < at else slice(sizes[each]) for each in range(data.ndim)]
@@ -648,7 +648,7 @@ class _Axis:
         first = begin * self.stride - self.before
         last = (end - 1) * self.stride - self.before + (self.kernel - 1) * self.dilation + 1
         start, stop = max(first, 0), min(last, self.size)
-        # Windows of padding alone may read any elements.
+        # Windows of padding alone read no elements.
         return (start, stop, start - first, last - stop) if start < stop else (0, 0, last - first, 0)
 
     def is_empty(self, begin, end):
@@ -737,7 +737,7 @@ def _pool(
 
 
 def _pool_block(block, extremum, axes, chosen, ranges, first, wanted, options):
-    """The maxima of the windows of a part: alone, or with indices and then `wanted` of the two."""
+    """The maxima of the windows of a part; with indices, `wanted` selects the maxima (0) or the indices (1)."""
     padding = [(before, after) for _, _, before, after in ranges]
     found = _POOL[extremum](block, padding=padding, return_indices=wanted is not None, **options)
     if wanted != 1:

@@ -366,15 +366,15 @@ def _max_pool(
 ) -> _Pooled:  # fmt: skip
     stride = kernel_size if stride is None or stride == [] or stride == () else stride
     window = []
-    for name, least, value in [
+    for name, minimum, value in [
         ("kernel_size", 1, kernel_size), ("stride", 1, stride), ("padding", 0, padding),
         ("dilation", 1, dilation),
     ]:  # fmt: skip
         # One number, perhaps in a list, stands for all axes.
         each = [value] if isinstance(value, int) else list(value)
         each = each * rank if len(each) == 1 else each
-        if len(each) != rank or any(number < least for number in each):
-            raise _wgmax.ArgumentError(f"{name} must be {rank} integers from {least} on, but is {value}")
+        if len(each) != rank or any(number < minimum for number in each):
+            raise _wgmax.ArgumentError(f"{name} must be {rank} integers from {minimum} on, but is {value}")
         window += each
     for taps, _, pad, step in zip(*_split(window)):
         if 2 * pad > (taps - 1) * step + 1:

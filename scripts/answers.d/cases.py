@@ -58,7 +58,7 @@ def square(topic, what, x, type="f32", op="pool", **attrs):
 
 
 for what, x in [("first", [nan, 1, 2]), ("in the middle", [1, nan, 2]), ("last", [1, 2, nan]), ("alone", [nan]),
-                ("and nothing else", [nan, nan]), ("before smaller and larger numbers", [0, nan, 1, 2, 3, 4, 5, 6]),
+                ("only", [nan, nan]), ("before smaller and larger numbers", [0, nan, 1, 2, 3, 4, 5, 6]),
                 ("before infinity", [nan, inf]), ("after infinity", [inf, nan]), ("after minus infinity", [-inf, nan])]:
     add("nan", f"NaN {what}", "reduce", x)
 for what, word in [("with its sign set", 0xffc00000), ("with a payload", 0x7fc12345), ("that signals", 0x7f800001)]:
@@ -72,7 +72,7 @@ add("nan", "NaN in a matrix", "reduce", TABLE, axes=[0, 1])
 for type in FLOATS[1:]:
     add("nan", f"NaN in the middle, {type}", "reduce", [1, nan, 2], type)
 for what, x in [("first", [[nan, 1], [2, 3]]), ("second", [[1, nan], [2, 3]]), ("third", [[1, 2], [nan, 3]]),
-                ("last", [[1, 2], [3, nan]]), ("and nothing else", [[nan, nan], [nan, nan]]),
+                ("last", [[1, 2], [3, nan]]), ("only", [[nan, nan], [nan, nan]]),
                 ("with minus infinity", [[-inf, nan], [-inf, -inf]])]:
     square("nan", f"window: NaN {what}", x)
 add("nan", "window: NaN between, padded", "pool", [[1, 2, 3], [4, nan, 5], [6, 7, 8]], kernel=[3, 3], pads=[1] * 4)
@@ -175,7 +175,7 @@ for what, x, attrs in [
     ("ceil: a part of a window", FIVE, dict(kernel=[2, 2], strides=[2, 2], ceil=True)),
     ("ceil: no window in the end padding", NEGATIVE, dict(kernel=[2, 2], strides=[2, 2], pads=[1] * 4, ceil=True)),
     ("ceil: stride 3", FIVE, dict(kernel=[2, 2], strides=[3, 3], ceil=True)),
-    ("ceil: nothing to round", FIVE, dict(kernel=[3, 3], strides=[2, 2], ceil=True)),
+    ("ceil: no remainder", FIVE, dict(kernel=[3, 3], strides=[2, 2], ceil=True)),
     ("dilation 2", FIVE, dict(kernel=[2, 2], dilations=[2, 2])),
     ("dilation 2, padding 1", NEGATIVE, dict(kernel=[2, 2], dilations=[2, 2], pads=[1] * 4)),
     ("dilation of one axis", FIVE, dict(kernel=[2, 2], dilations=[1, 3])),
@@ -198,7 +198,7 @@ for type in ("f32", "f64", "f16", "bf16", "i32", "i64", "u8", "bool"):
 for what, shape, axes in [("the reduced axis", [2, 0], [1]), ("the other axis", [0, 2], [1]), ("the axis between", [2, 0, 3], [0, 2]),
                           ("one of two reduced axes", [2, 0, 3], [0, 1])]:
     add("empty", f"{what} has no element", "reduce", [], shape=shape, axes=axes)
-add("empty", "the position of nothing", "arg", [], shape=[0])
+add("empty", "the position in an empty set", "arg", [], shape=[0])
 add("empty", "the positions of no rows", "arg", [], shape=[0, 3], axes=[1])
 add("empty", "windows of no image", "pool", [], shape=[0, 1, 2, 2], kernel=[2, 2])
 for what, type, ids, n in [("a gap", "f32", [0, 2, 2], 3), ("a gap", "i32", [0, 2, 2], 3), ("a gap", "f16", [0, 2, 2], 3),

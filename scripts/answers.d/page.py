@@ -61,13 +61,13 @@ def input_of(case):
     shape = "" if len(case["shape"]) == 1 and case["shape"] != [0] else f" of shape {case['shape']}"
     hidden = ("ceil", "auto", "id_type") + (() if case["operator"] in ("pool", "where") else ("kernel",))
     plain = {"strides": {1}, "dilations": {1}, "pads": {0}}
-    told = [f"{k} {v}" for k, v in case["attributes"].items() if k not in hidden and not (k in plain and set(v) <= plain[k])]
-    told += [w for w, on in (("ceil", case["attributes"].get("ceil")), (case["attributes"].get("auto"), case["attributes"].get("auto"))) if on]
-    return line_of(case["input"], case) + shape, ", ".join(told)
+    parts = [f"{k} {v}" for k, v in case["attributes"].items() if k not in hidden and not (k in plain and set(v) <= plain[k])]
+    parts += [w for w, on in (("ceil", case["attributes"].get("ceil")), (case["attributes"].get("auto"), case["attributes"].get("auto"))) if on]
+    return line_of(case["input"], case) + shape, ", ".join(parts)
 
 
 def differ(case):
-    """Whether the answers of those who answer are not all the same."""
+    """Whether libraries give different answers."""
     if any(a["verdict"] == "differs" for a in case["answers"].values()):
         return True
     return len({key(a, case, ()) for a in case["answers"].values() if a["verdict"] not in ("none", "refuses")}) > 1
@@ -92,7 +92,7 @@ def article(case, report):
     clauses = {c: None for spec in given.values() for c in spec["clauses"]}
     still_open = {o: None for spec in given.values() for o in spec["open"]}
     notes = "".join(f"<li>{text(c)}.</li>" for c in clauses)
-    notes += "".join(f"<li>undefined: the others do not say {text(o)}.</li>" for o in still_open)
+    notes += "".join(f"<li>Not every specification defines {text(o)}.</li>" for o in still_open)
     messages = "".join(f"<li>{text(n)}: <code>{text(a.get('error') or a['crash'])}</code></li>" for n, a in answers.items() if "error" in a or "crash" in a)
     pre = "".join(f"<p>{text(n)} {report['libraries'][n]['version']}</p><pre>{text(chr(10).join(a['reproducer']))}</pre>"
                   for n, a in answers.items() if "reproducer" in a)
@@ -133,7 +133,7 @@ def page(report):
         here = [c for c in cases if c["topic"] == topic]
         same = ", ".join(c["what"] for c in here if c not in apart)
         body += f'<h2 id="{topic}">{text(word)}</h2><p class="soft">{sum(c in apart for c in here)} of {len(here)} cases have more than one answer.'
-        body += f" All who answer give the same: {text(same)}.</p>" if same else "</p>"
+        body += f" Cases with one answer: {text(same)}.</p>" if same else "</p>"
         body += "".join(article(c, report) for c in apart if c["topic"] == topic)
     return f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -147,7 +147,7 @@ compared with its own documentation. If that does not define a result, no answer
 <ul>
 <li>“2 of 3”: the specification defines the answer of 3 cases to which the library gave one, and 2 of these are as specified. The other
 cases are counted below: undefined; refused (an error instead of a value, mostly for a type without a kernel); absent (the library
-has no such operator, type or attribute). Of all cases, some ended (the process crashed or hung).</li>
+has no such operator, type or attribute). “Ended”: the process crashed or hung; such a case is in another count, too.</li>
 <li>The specified answer is computed from the definition: the largest element of each set, window or segment. The clauses of a case say
 what a specification adds for NaN, empty sets, ties and ids; without a clause, such a result is undefined.</li>
 <li>Answers are compared bit for bit, with three exceptions: a NaN is a NaN whatever its bits; +0 and -0 in a set leave the sign of the
@@ -160,31 +160,34 @@ the three answers differ.</li>
 SwiftShader. ONNX Runtime Web runs nodes without a WebGPU kernel on the CPU.</li>
 <li>A reproducer for ONNX models begins with a line for a shell, which writes the model. Reproducers for Rust leave out the imports.</li>
 </ul>
-<div class="wide"><table><tr><th>library</th><th>version</th><th>held to</th></tr>{who}</table></div>
+<div class="wide"><table><tr><th>library</th><th>version</th><th>compared with</th></tr>{who}</table></div>
 {body}
 </html>
 """
 
 
-# A row of README.md's table: its name, the library, and the backend that it is compared with.
-ROWS = [("wgmax, wgpu", "wgmax, wgpu", "wgmax, CPU"), ("PyTorch", "PyTorch", None), ("JAX", "JAX", None), ("ONNX Runtime", "ONNX Runtime", None),
-        ("ONNX Runtime Web, WebGPU", "ONNX Runtime Web, WebGPU", "ONNX Runtime Web, wasm"), ("OpenVINO", "OpenVINO", None),
-        ("tfjs, WebGL", "tfjs, WebGL", None), ("burn, flex", "burn, flex", None)]
+# The rows of README.md's table: a library, the backend that it is compared with, and whether a backend of the library takes
+# a caller's wgpu or WebGPU buffers, by its documentation: ONNX Runtime Web has Tensor.fromGpuBuffer, tfjs takes WebGPUData,
+# OpenVINO's remote tensors are OpenCL's, DirectX's and VAAPI's, burn-wgpu's init_device shares a device, not buffers.
+ROWS = [("wgmax, wgpu", "wgmax, CPU", "yes"), ("PyTorch", None, "no"), ("JAX", None, "no"), ("ONNX Runtime", None, "–"),
+        ("ONNX Runtime Web, WebGPU", "ONNX Runtime Web, wasm", "yes"), ("OpenVINO", None, "no"),
+        ("tfjs, WebGL", None, "yes"), ("burn, flex", None, "device only")]
 COLUMNS = {"NaN": ["nan"], "-0": ["zero"], "subnormals, infinities": ["subnormal", "infinity"], "types": ["types"], "positions": ["positions"],
            "windows": ["windows"], "empty sets": ["empty"], "ids": ["ids"]}
 
 
 def markdown(report):
     """The table of README.md."""
-    lines = [f"| library | {' | '.join(COLUMNS)} | as its CPU backend |", "| --- |" + " --- |" * (len(COLUMNS) + 1)]
-    for name, library, other in (row for row in ROWS if row[1] in report["libraries"]):
+    lines = [f"| library | {' | '.join(COLUMNS)} | embeddable | same as its CPU backend |", "| --- |" + " --- |" * (len(COLUMNS) + 2)]
+    for library, other, embeds in (row for row in ROWS if row[0] in report["libraries"]):
         cells = []
         for topics in COLUMNS.values():
             found = [counts(report, library, topic) for topic in topics]
             right, wrong = (sum(n[v] for n in found) for v in ("agrees", "differs"))
             cells.append(f"{right}/{right + wrong}" if right + wrong else "–")
+        cells.append(embeds)
         both = [(c["answers"][library], c["answers"][other]) for c in report["cases"]] if other else []
         both = [(a["values"], b["values"]) for a, b in both if "values" in a and "values" in b]
         cells.append(f"{sum(a == b for a, b in both)}/{len(both)}" if both else "")
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+        lines.append(f"| {library} | {' | '.join(cells)} |")
     return "\n".join(lines)

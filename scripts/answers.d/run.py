@@ -136,7 +136,7 @@ def questions(name):
 
 
 def answers_of(name, command, folder):
-    """Every case ROUNDS times; those with ids out of range in a process of their own, or of their own each if it ends."""
+    """Asks every case ROUNDS times. Those with ids out of range run in a second process, or one by one if that ends."""
     lines, rounds, version = questions(name), [], None
     folder.mkdir(parents=True, exist_ok=True)
     folder.joinpath("questions.json").write_text(json.dumps(lines))

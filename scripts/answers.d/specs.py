@@ -1,4 +1,4 @@
-"""What a specification says: the operators from their definitions, and the clauses for what a definition leaves open."""
+"""The specifications: the operators from their definitions, and clauses for results that a definition leaves open."""
 
 import itertools
 import math
@@ -7,15 +7,15 @@ import numpy as np
 
 from cases import FLOATS, lowest
 
-# What a definition leaves open, as a page says it.
+# Results that a definition leaves open, as the page names them.
 OPEN = {
-    "reduce.nan": "what a NaN in a reduction gives", "pool.nan": "what a NaN in a window gives",
-    "segment.nan": "what a NaN in a segment gives", "arg.nan": "the position where there is a NaN",
-    "where.nan": "the position in a window with a NaN", "zero": "which of -0 and +0 is the larger",
-    "reduce.empty": "the maximum of nothing", "arg.empty": "the position of nothing",
-    "pool.ceil": "whether a window starts in the end padding", "pool.empty": "the maximum of a window that has padding only", "segment.empty": "the value of a segment without rows",
-    "arg.tie": "which of equal elements has the position", "where.tie": "which of equal elements of a window has the position",
-    "ids.order": "what ids that do not ascend give", "ids.negative": "what an id below zero does", "ids.beyond": "what an id past the last segment does",
+    "reduce.nan": "the result of a reduction with a NaN", "pool.nan": "the result of a window with a NaN",
+    "segment.nan": "the result of a segment with a NaN", "arg.nan": "the position in a set with a NaN",
+    "where.nan": "the position in a window with a NaN", "zero": "which of -0 and +0 is larger",
+    "reduce.empty": "the maximum of an empty set", "arg.empty": "the position in an empty set",
+    "pool.ceil": "whether a window starts in the end padding", "pool.empty": "the maximum of a window that covers padding alone", "segment.empty": "the value of a segment without rows",
+    "arg.tie": "which of several equal elements has the position", "where.tie": "which of several equal elements of a window has the position",
+    "ids.order": "the result if ids do not ascend", "ids.negative": "the effect of an id below zero", "ids.beyond": "the effect of an id past the last segment",
 }
 FLOOR = "-inf"  # minus infinity; of other types the lowest value
 ONNX = {
@@ -60,8 +60,8 @@ SPECS = {
     "jax": {
         "name": "JAX's reference (jax.numpy by NumPy's; lax by StableHLO)",
         "reduce.nan": ("propagate", "jax.numpy.max is numpy.max: “NaN values are propagated”"),
-        "pool.nan": ("propagate", "lax.max is stablehlo.maximum: of floats the maximum of IEEE 754"),
-        "segment.nan": ("propagate", "stablehlo.scatter with stablehlo.maximum: of floats the maximum of IEEE 754"),
+        "pool.nan": ("propagate", "lax.max is stablehlo.maximum: for floats the maximum of IEEE 754"),
+        "segment.nan": ("propagate", "stablehlo.scatter with stablehlo.maximum: for floats the maximum of IEEE 754"),
         "pool.empty": (FLOOR, "lax.reduce_window: its init_value (here minus infinity, or the lowest value)"),
         "reduce.empty": ("error", "jax.numpy.max is numpy.max, initial: “Must be present to allow computation on empty slice”"),
         "arg.tie": ("first", "jax.numpy.argmax is numpy.argmax: “the first occurrence”"),
@@ -73,7 +73,7 @@ SPECS = {
         "name": "TensorFlow's reference (max, argmax, nn.max_pool, math.unsorted_segment_max)",
         "segment.empty": ("lowest", "tf.math.unsorted_segment_max: “the smallest possible value for the specific numeric type”, numeric_limits::lowest()"),
         "ids.order": ("any", "tf.math.unsorted_segment_max: ids need not be sorted"),
-        "ids.negative": ("drop", "tf.math.unsorted_segment_max: of a negative id “the corresponding value is dropped”"),
+        "ids.negative": ("drop", "tf.math.unsorted_segment_max: for a negative id “the corresponding value is dropped”"),
         "ids.beyond": ("error", "tf.math.unsorted_segment_max: on the CPU “an error is thrown for out-of-bound indices”"),
     },
     "burn": {
@@ -87,11 +87,11 @@ SPECS = {
     "candle": {"name": "candle's documentation"},
     "wgmax": {
         "name": "wgmax's guide",
-        "zero": ("+0", "wgmax: +0 is above -0 where positions are not asked for"),
+        "zero": ("+0", "wgmax: +0 is above -0 unless positions are requested"),
         "pool.empty": (FLOOR, "wgmax max-pool --empty neg-inf"),
         "pool.ceil": ("no", "wgmax max-pool --rounding ceil-torch: a window does not start after the last element"),
         "reduce.empty": (FLOOR, "wgmax reduce-max --empty neg-inf"),
-        "arg.empty": ("error", "wgmax: no element, no position"),
+        "arg.empty": ("error", "wgmax: an empty set has no position"),
         "arg.tie": ("first", "wgmax: the first of equal elements, -0 equal to +0"),
         "where.tie": ("first", "wgmax: the first of equal elements, -0 equal to +0"),
         "arg.nan": ("first", "wgmax: the first NaN"), "where.nan": ("first", "wgmax: the first NaN"),
@@ -125,7 +125,7 @@ class Reference:
         if not values:
             return lowest(self.case.type, finite=self.rule(f"{op}.empty") == "lowest")
         if any(v != v for v in values):
-            self.rule(f"{op}.nan")  # where it is defined, NaN wins
+            self.rule(f"{op}.nan")  # if it is defined, NaN wins
             return math.nan
         best = max(values)
         if best == 0 and self.case.type in FLOATS and len({math.copysign(1, v) for v in values if v == 0}) == 2:

@@ -39,7 +39,7 @@ pub enum ElementType {
     Bool,
 }
 
-// Tables by element type are in the order of `ALL`, and have a type's value at its number.
+// Tables by element type are in the order of `ALL`: a type's number is its index.
 const _: () = {
     let mut i = 0;
     while i < ElementType::ALL.len() {
@@ -59,7 +59,7 @@ impl ElementType {
     const NAMES: [&'static str; ElementType::ALL.len()] =
         ["f32", "f64", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool"];
 
-    /// The type that has a value in a table that is in the order of [`ElementType::ALL`].
+    /// The type whose entry in a table is `value`. The table is in the order of [`ElementType::ALL`].
     #[cfg(feature = "io")]
     pub(crate) fn of<T: PartialEq>(table: &[T; ElementType::ALL.len()], value: &T) -> Option<Self> {
         table.iter().position(|known| known == value).map(|at| Self::ALL[at])

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use crate::base::element_type::ElementType;
 
-/// The enum, and the kind of each variant: the kind of its group.
+/// Defines `Error` and `ErrorKind`. The kind of a variant is the name of its group.
 macro_rules! errors {
     ($($(#[$about:meta])* $kind:ident {
         $($(#[$meta:meta])* $variant:ident $({ $($fields:tt)* })?,)*
@@ -18,7 +18,7 @@ macro_rules! errors {
         pub enum ErrorKind { $($(#[$about])* $kind,)* }
 
         impl Error {
-            /// What it is about.
+            /// What the error is about.
             pub fn kind(&self) -> ErrorKind {
                 match self { $($(Self::$variant { .. } => ErrorKind::$kind,)*)* }
             }
@@ -262,6 +262,21 @@ Operator {
         /// The value found.
         value: String,
     },
+    /// An initial value is not an element of the input's type: it is out of range, a finite number that a
+    /// float type rounds to infinity, or a fraction as an integer.
+    #[error("the initial value {value} is not a value of {element_type}, the input's type")]
+    InitialOutOfRange {
+        /// The initial value.
+        value: String,
+        /// The element type of the input.
+        element_type: ElementType,
+    },
+    /// Positions of maxima are requested together with an initial value, which has none.
+    #[error("the initial value {value} cannot be used with indices: it has no position")]
+    InitialWithIndices {
+        /// The initial value.
+        value: String,
+    },
     /// An operator cannot be prepared for several numbers of rows.
     #[error("{operator} cannot be prepared for several sizes: {reason}")]
     NoSizes {
@@ -382,6 +397,16 @@ Operator {
         value: i128,
         /// The number of segments.
         segments: usize,
+    },
+    /// The shape of a ScatterMax's indices does not belong to that of its data.
+    #[error("indices of the shape {shape:?} do not fit data of the shape {data:?}: {reason}")]
+    ScatterIndicesShape {
+        /// The shape of the indices.
+        shape: Vec<usize>,
+        /// The shape of the data.
+        data: Vec<usize>,
+        /// What is needed, as a sentence.
+        reason: &'static str,
     },
     /// An index names no element.
     #[error("index {value} at position {position} is out of range: there are {elements} elements")]
@@ -545,7 +570,7 @@ Plan {
 }
 /// Devices, and their memory.
 Device {
-    /// There is no adapter with a name or an index, or no adapter at all.
+    /// No adapter has the given name or index, or there is no adapter.
     #[error("no GPU adapter {wanted}; found: {found}")]
     NoAdapter {
         /// What was searched for, as the end of a sentence.
@@ -606,7 +631,7 @@ Device {
         /// The device that holds the tensor, with its number.
         actual: String,
     },
-    /// The queue that was given with a device is another device's.
+    /// The queue that was given with a device belongs to another device.
     #[error("the queue that was given with {device} belongs to another device")]
     WrongQueue {
         /// The device.
@@ -724,7 +749,7 @@ Recording {
         /// What is wrong, as a sentence.
         reason: String,
     },
-    /// A format has texels that no tensor can be made of.
+    /// The texels of a format cannot be the elements of a tensor.
     #[error("texels of {format} are not channels of one element type")]
     TextureFormat {
         /// The format.
@@ -734,7 +759,7 @@ Recording {
 /// Files.
 File {
     /// A file could not be opened, read or written.
-    #[error("{path}: {source}")]
+    #[error("{}: {source}", named(.path))]
     Io {
         /// The file.
         path: String,
@@ -743,7 +768,7 @@ File {
         source: std::io::Error,
     },
     /// The content of a file does not follow its format.
-    #[error("{path}: not a valid {format} file: {reason}")]
+    #[error("{}: not a valid {format} file: {reason}", named(.path))]
     BadFile {
         /// The file.
         path: String,
@@ -753,7 +778,7 @@ File {
         reason: String,
     },
     /// A file or a request is valid, but this crate does not support it.
-    #[error("{path}: {reason}")]
+    #[error("{}: {reason}", named(.path))]
     Unsupported {
         /// The file.
         path: String,
@@ -769,7 +794,7 @@ impl Error {
         Self::OutOfMemory { device: "the CPU".to_string(), what: what.to_string() }
     }
 
-    /// Checks what something needs against a limit, which has a name.
+    /// Checks that `needed` is at most `allowed`, the value of the limit named `limit`.
     ///
     /// # Errors
     /// [`Error::OverLimit`].
@@ -819,6 +844,11 @@ fn end_padding_hint(only_end_padding: bool) -> &'static str {
         true => ", all of it padding at the end, where no window may begin",
         false => "",
     }
+}
+
+/// The name of a file, which may be empty.
+fn named(path: &str) -> &str {
+    if path.is_empty() { "\"\"" } else { path }
 }
 
 fn versioned(operator: &str, version: &str) -> String {

@@ -65,7 +65,7 @@ pub async fn adapter_async(name: &str) -> Result<wgpu::Adapter> {
     gpu::find(if is_auto { "gpu" } else { name }, Default::default()).await
 }
 
-/// A GPU (through wgpu) or the CPU, which runs operators. Clones share it.
+/// Runs operators: on a GPU through wgpu, or on the CPU. Clones share the device.
 ///
 /// ```
 /// use wgmax::{Device, Tensor, operator::ReduceMax};
@@ -129,7 +129,8 @@ impl Device {
     ///
     /// Software adapters, which a driver emulates on the CPU, are left out: the CPU backend is
     /// several times as fast on the same cores. [`Device::gpu`] and [`Device::named`] open them.
-    /// Without the feature `cpu`, this is [`Device::gpu`].
+    /// Without the feature `cpu`, this opens the adapter that [`Device::gpu`] opens; if that fails,
+    /// the error is [`Error::NoCpu`].
     ///
     /// # Errors
     /// [`Error::NoCpu`] if no adapter can be opened and the feature `cpu` is off.
@@ -318,8 +319,8 @@ impl Device {
         Ok(DeviceTensor::new(tensor.desc(), storage))
     }
 
-    /// A tensor of zeros, or on the CPU the one in memory. On a GPU `write` gets the buffer, so that
-    /// bytes outside of the WebAssembly memory can be written to it.
+    /// A tensor. On the CPU it is `host`, or zeros without one. On a GPU it is zeros, and `write` gets the
+    /// buffer, so that bytes outside of the WebAssembly memory can be written to it.
     #[cfg(target_family = "wasm")]
     #[doc(hidden)]
     pub async fn filled_async(

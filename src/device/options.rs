@@ -51,7 +51,8 @@ impl DeviceOptions {
     /// Which adapter is the best: with `LowPower` an integrated GPU comes before a discrete one. In
     /// a browser this option alone selects the GPU.
     ///
-    /// Adapter indices count in this order.
+    /// The indices of adapters count in this order. So with `LowPower` those of
+    /// [`adapters`](super::adapters) may name other adapters.
     pub fn power_preference(mut self, preference: wgpu::PowerPreference) -> Self {
         self.power_preference = preference;
         self
@@ -92,7 +93,7 @@ impl DeviceOptions {
         }
     }
 
-    /// The CPU, perhaps because no adapter was suitable or could be opened.
+    /// The CPU. `adapter` is the error if it replaces a GPU that was not found or could not be opened.
     fn cpu(&self, adapter: Option<Error>) -> Result<Device> {
         #[cfg(feature = "cpu")]
         {

@@ -1,4 +1,4 @@
-//! Operators that are recorded into a caller's command encoders: one, or several as one.
+//! Prepares an operator, or a chain of operators, for recording into a caller's command encoders.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -38,7 +38,7 @@ impl Device {
     ///
     /// An input is a [`TensorDesc`], or a [`View`] if its elements are not contiguous. The order of
     /// axes in memory does not matter. Data with gaps only between rows is read in place, if a binding
-    /// holds what a launch reads. Any other view, and any of segment ids, is first copied to scratch,
+    /// holds what a launch reads. Any other view, and any view of segment ids, is first copied to scratch,
     /// by several launches if a binding cannot hold the view.
     ///
     /// # Errors
@@ -51,9 +51,10 @@ impl Device {
         self.block_on(self.prepare_async(operator, inputs))
     }
 
-    /// As [`Device::prepare`], without blocking on the GPU. Missing pipelines are compiled on this
-    /// thread, or on all cores, before the future first waits, which takes 10 to 100 ms. If that blocks
-    /// an executor for too long, call [`Device::prepare`] on another thread.
+    /// As [`Device::prepare`], without blocking on the GPU. Before the future first waits, it compiles the
+    /// pipelines that the device does not have yet: a single one on this thread, several on all cores.
+    /// That takes 10 to 100 ms. If this blocks an executor for too long, call [`Device::prepare`] on
+    /// another thread.
     ///
     /// # Errors
     /// As [`Device::prepare`].
@@ -104,8 +105,8 @@ impl Device {
     /// runs, by indirect dispatches, the plan of the smallest size that is large enough. Sizes that
     /// grow by factors of 2 or 4 bound the wasted work.
     ///
-    /// - ReduceMax that keeps the first axis, and MaxPool: results have as many rows; rows after them are
-    ///   unspecified.
+    /// - ReduceMax that keeps the first axis, and MaxPool: results have the same number of rows; rows after
+    ///   them are unspecified.
     /// - SegmentMax with ids: the number counts rows of data, and ids. Ids after them, up to the next size, must
     ///   name no segment, such as `i32::MAX`. Offsets need no sizes: they already say which rows count.
     ///
@@ -118,9 +119,9 @@ impl Device {
     /// # -> wgmax::Result<()> {
     /// use wgmax::operator::ReduceMax;
     ///
-    /// let most = TensorDesc::new(ElementType::F32, [1 << 20, 3])?;
+    /// let largest = TensorDesc::new(ElementType::F32, [1 << 20, 3])?;
     /// let rows = ReduceMax::new().axes([1]);
-    /// let prepared = device.prepare_sizes(rows, &most, &[1 << 12, 1 << 14, 1 << 16, 1 << 18])?;
+    /// let prepared = device.prepare_sizes(rows, &largest, &[1 << 12, 1 << 14, 1 << 16, 1 << 18])?;
     /// prepared.record(encoder).input(points).size(count).output(result).finish()?;
     /// # Ok(())
     /// # }
@@ -289,9 +290,9 @@ impl PrepareChain {
     pub fn output_as(&mut self, slot: Slot, view: View) -> Result<()> {
         let wrong = |reason| Err(Error::WrongSlot { reason });
         let tensor = self.tensor(slot)?;
-        let Tensor::Made(number) = tensor else { return wrong("an input is no result") };
+        let Tensor::Made(number) = tensor else { return wrong("an input cannot be a result") };
         if self.graph.results.iter().any(|(made, _)| *made == number) {
-            return wrong("it is a result already");
+            return wrong("it already is a result");
         }
         let (position, desc) = (self.graph.results.len(), self.desc(tensor));
         crate::plan::check_result(position, desc, &view)?;
@@ -383,19 +384,19 @@ impl Graph {
             if planned[at] {
                 continue;
             }
-            let row = self.row(at, &firsts);
-            let links = row.iter().enumerate().map(|(i, &step)| Link {
+            let sequence = self.sequence(at, &firsts);
+            let links = sequence.iter().enumerate().map(|(i, &step)| Link {
                 operator: &self.steps[step].0,
                 input: view(self.steps[step].1[0], inputs, &made),
                 result: &made[firsts[step]],
-                is_read: self.is_read(firsts[step], row.get(i + 1)),
+                is_read: self.is_read(firsts[step], sequence.get(i + 1)),
             });
             let together = Operator::plan_together(&links.collect::<Vec<_>>(), limits, tuning)?;
             let (plan, outputs) = match together {
                 Some((plan, results)) => {
                     let last = results.last().map_or(0, |last| last + 1);
-                    row[..last].iter().for_each(|&step| planned[step] = true);
-                    (plan, results.iter().map(|&i| inputs.len() + firsts[row[i]]).collect())
+                    sequence[..last].iter().for_each(|&step| planned[step] = true);
+                    (plan, results.iter().map(|&i| inputs.len() + firsts[sequence[i]]).collect())
                 }
                 None => {
                     let taken = tensors.iter().map(|&tensor| view(tensor, inputs, &made));
@@ -412,17 +413,17 @@ impl Graph {
         Ok(Plan::chain(inputs.to_vec(), steps, &results.collect::<Vec<_>>()))
     }
 
-    /// The steps from `first` on that may each be computed together with the one before.
-    fn row(&self, first: usize, firsts: &[usize]) -> Vec<usize> {
-        let mut row = vec![first];
+    /// Step `first` and later steps. Each may be computed together with the step before it in this list.
+    fn sequence(&self, first: usize, firsts: &[usize]) -> Vec<usize> {
+        let mut sequence = vec![first];
         for (at, (operator, tensors)) in self.steps.iter().enumerate().skip(first + 1) {
-            let last = row[row.len() - 1];
+            let last = sequence[sequence.len() - 1];
             let takes = tensors[..] == [Tensor::Made(firsts[last])];
             if takes && self.steps[last].0.may_lead_to(operator) {
-                row.push(at);
+                sequence.push(at);
             }
         }
-        row
+        sequence
     }
 
     /// Whether a tensor is a result of the chain, or a step other than `by` takes it.

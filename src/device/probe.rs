@@ -139,7 +139,7 @@ fn tensor<T: Element>(shape: &[usize], elements: &[T]) -> Result<Tensor> {
     Tensor::from_slice(shape, elements)
 }
 
-/// Numbers below `limit`, in no order.
+/// Numbers below `limit`, in scattered order.
 fn scattered(count: usize, limit: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |i| (i * 7919 + i / 13) % limit)
 }

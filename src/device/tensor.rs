@@ -42,9 +42,9 @@ impl DeviceTensor {
     /// The buffer that holds the tensor, for the caller's own passes on the same device.
     ///
     /// `None` on the CPU, and for results of a [`Chain`](crate::Chain) that was not submitted.
-    /// [`DeviceTensor::view`] has the positions of the elements; the buffer's size is a multiple of 16
-    /// bytes, and its bytes beside the elements are unspecified. Its usage is `STORAGE`, `COPY_SRC` and `COPY_DST`. Clones of the tensor
-    /// share the buffer, so writing to it changes them too.
+    /// [`DeviceTensor::view`] is the layout of the elements. The buffer's size is a multiple of 16 bytes;
+    /// its bytes beside the elements are unspecified. Its usage is `STORAGE`, `COPY_SRC` and `COPY_DST`.
+    /// Clones of the tensor share the buffer, so writing to it changes them too.
     pub fn buffer(&self) -> Option<&wgpu::Buffer> {
         match &self.storage {
             Storage::Host(_) => None,
@@ -118,8 +118,8 @@ impl DeviceTensor {
         }
     }
 
-    /// Maps the memory of a GPU for `read`, which also gets the view of these bytes. It is not called
-    /// if there are none.
+    /// Maps the memory of a GPU for `read`, which also gets the view of these bytes. `read` is not called
+    /// if there are no bytes.
     #[cfg(target_family = "wasm")]
     #[doc(hidden)]
     pub async fn mapped_async(&self, read: impl FnOnce(&wgpu::BufferView, &View)) -> Result<()> {

@@ -17,7 +17,7 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// The version. `operator` is the name for the error without one.
+    /// The version. `operator` is the name in the error if there is none.
     pub(super) fn version(&self, operator: &'static str) -> Result<u32> {
         let dialect = self.node.dialect.name();
         self.node.version.ok_or(Error::MissingVersion { dialect, operator })

@@ -162,8 +162,8 @@ pub struct Node {
     /// `MaxPoolBackward`, `ReduceMaxBackward`, `SegmentMaxBackward`, `MaxUnpool`; of WebNN `reduceMax`,
     /// `reduceMin`, `argMax`, `argMin`, `maxPool2d`.
     pub operator: String,
-    /// The opset (ONNX) or the operator's version (OpenVINO); `None` for oneDNN Graph, WebNN
-    /// and the neutral dialect.
+    /// The opset (ONNX) or the operator's version (OpenVINO, neutral); `None` for oneDNN Graph and
+    /// WebNN.
     pub version: Option<u32>,
     /// The given attributes. The others have the specification's defaults.
     pub attributes: Attributes,

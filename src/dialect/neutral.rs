@@ -7,7 +7,7 @@ use crate::operator::{Operator, ReduceMax, ReduceMaxBackward, SegmentMax, Segmen
 use crate::tensor::ElementType;
 use crate::tensor::key::Nan;
 
-/// The types of the ids of segments.
+/// The types of segment ids.
 const IDS: Types = &[(1, &[ElementType::I32, ElementType::I64])];
 
 fn name(call: &Call<'_>, operator: &'static str) -> Result<Name> {

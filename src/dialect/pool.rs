@@ -1,4 +1,4 @@
-//! Attributes that the poolings of all dialects have in common.
+//! Attributes that the poolings of ONNX, oneDNN Graph and OpenVINO have in common.
 
 use crate::base::error::{Error, Result};
 use crate::operator::{MaxPool, Padding};
@@ -32,7 +32,7 @@ impl AutoPad {
         [Self::Explicit, Self::SameUpper, Self::SameLower, Self::Valid];
 }
 
-/// The attributes that poolings of all dialects have, before checks.
+/// The common attributes of these poolings, before checks.
 pub(super) struct Pooling<'a> {
     /// The attribute for the window, and its value.
     pub(super) kernel: (&'static str, &'a [i64]),

@@ -1,4 +1,4 @@
-//! What the scatters of all dialects have in common.
+//! What the scatters of ONNX and OpenVINO have in common.
 
 use super::attributes::{Call, Name, Reader};
 use crate::base::error::{Error, Result};
@@ -39,7 +39,7 @@ pub(super) fn inputs<'a, const N: usize>(
     }
 }
 
-/// The operator, if it takes such inputs.
+/// The operator, if it accepts these inputs.
 ///
 /// # Errors
 /// As [`ScatterMax::infer`].

@@ -270,7 +270,7 @@ fn dialects_have_a_short_name_and_a_long_one() {
     assert!(matches!("ONNX".parse::<Dialect>(), Err(Error::UnknownDialect { .. })));
 }
 
-/// With inputs after the first, and a single version.
+/// Gradients have several inputs and a single version.
 #[test]
 fn the_neutral_dialect_has_gradients() {
     let data = data();
@@ -311,7 +311,7 @@ fn the_neutral_dialect_has_gradients() {
     assert!(matches!(error, Error::UnknownAttribute { .. }), "{error}");
 }
 
-/// Only parameters need elements.
+/// Only inputs that hold parameters need elements.
 #[test]
 fn types_and_shapes_are_enough_but_for_parameters() {
     let data = TensorDesc::new(ElementType::F32, [1, 1, 4]).unwrap();

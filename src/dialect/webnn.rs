@@ -1,8 +1,8 @@
 //! The operators of [WebNN](https://www.w3.org/TR/webnn/), a browser's interface to neural networks.
 //!
 //! It has no versions; this follows the text of June 2026. Types are f32, f16, i32, u32, i64, u64, i8 and
-//! u8, every size is at least 1, and axes are not negative. The text does not mention NaN, which is
-//! ignored here, nor padding, which never is a maximum.
+//! u8, every size is at least 1, and axes are not negative. The text mentions neither NaN nor padding as
+//! elements: here NaN is ignored, and padding is never a maximum.
 
 use super::attributes::{Call, Name, Reader, Types};
 use super::{Attributes, Dialect};
@@ -17,7 +17,7 @@ use crate::tensor::{ElementType, TensorDesc};
 pub struct ReduceMax {
     /// Whether this is `reduceMax` or `reduceMin`.
     pub extremum: Extremum,
-    /// The axes, each once; `None` for all, the default. Without axes the input is unchanged.
+    /// The axes, each once; `None` for all, the default. An empty list leaves the input unchanged.
     pub axes: Option<Vec<i64>>,
     /// Whether reduced axes stay, with size 1. Default: false.
     pub keep_dimensions: bool,
@@ -324,16 +324,16 @@ impl Default for MaxPool2d {
     }
 }
 
-/// So many numbers, none of them below `least`.
+/// Checks that a list has `count` numbers, none of them below `min`.
 fn numbers(
     attribute: &'static str,
     expected: &'static str,
     given: &[i64],
     count: usize,
-    least: usize,
+    min: usize,
 ) -> Result<Vec<usize>> {
     let sizes: Vec<usize> = given.iter().filter_map(|&size| usize::try_from(size).ok()).collect();
-    if given.len() == count && sizes.len() == count && sizes.iter().all(|&size| size >= least) {
+    if given.len() == count && sizes.len() == count && sizes.iter().all(|&size| size >= min) {
         return Ok(sizes);
     }
     Err(Error::BadAttribute { attribute, expected, value: format!("{given:?}") })

@@ -107,6 +107,9 @@ impl<'a> Spec<'a> {
             Some("npz") => Format::Npz,
             Some("safetensors") => Format::Safetensors,
             Some("pb") => Format::Onnx,
+            _ if path.is_dir() => {
+                return Err(io_error(path, std::io::Error::other("it is a folder")));
+            }
             _ => {
                 return Err(unsupported(
                     spec,
@@ -221,7 +224,7 @@ pub fn as_type(spec: &str, tensor: Tensor, element_type: Option<ElementType>) ->
     Tensor::from_shared(wanted, tensor.shape(), Arc::new(Elements(tensor.clone()))).map_err(|e| {
         match e {
             Error::OutOfMemory { .. } => e,
-            e => unsupported(spec, format!("the bits are not of {wanted}: {e}")),
+            e => unsupported(spec, format!("the bits are not valid {wanted}: {e}")),
         }
     })
 }
@@ -317,6 +320,10 @@ fn group<'a>(specs: &[&'a str]) -> Result<Vec<Output<'a>>> {
         let spec = Spec::parse(text)?;
         let target = (!spec.standard).then(|| resolve(spec.path));
         let name = spec.name.unwrap_or(DEFAULT_NAME);
+        if name.is_empty() {
+            let reason = "the name of the array is missing after the colon";
+            return Err(unsupported(spec.path.display(), reason));
+        }
         let keep = spec.name.is_some();
         match outputs.iter_mut().find(|output| output.target == target) {
             Some(output) if output.takes(&spec, name) => {
@@ -340,7 +347,7 @@ impl Output<'_> {
         spec.format == self.spec.format && spec.is_archive() && !self.tensors.iter().any(same)
     }
 
-    /// The file, if it may be written.
+    /// Opens the file, or refuses to write it.
     fn open(&self, force: bool) -> Result<WholeFile> {
         let Spec { path, standard, .. } = self.spec;
         let file = match standard {

@@ -149,7 +149,9 @@ impl Header {
         };
         let (element_type, big_endian) = element_type(&descr).ok_or_else(|| {
             let dtype: String = descr.chars().take(80).collect();
-            unsupported(name, format!("arrays of dtype {dtype:?} are not supported"))
+            let known = DTYPES.join(", ");
+            let reason = format!("arrays of dtype {dtype:?} are not supported; there are {known}");
+            unsupported(name, reason)
         })?;
         let desc = TensorDesc::new(element_type, shape).map_err(|e| bad_tensor(name, "npy", e))?;
         let len = start.len() + width + length;

@@ -61,7 +61,12 @@ pub fn parse(name: &str, array: Option<&str>, bytes: SharedBytes) -> Result<Tens
 }
 
 fn open<'a>(name: &str, whole: &'a [u8]) -> Result<ZipArchive<Cursor<&'a [u8]>>> {
-    let archive = ZipArchive::new(Cursor::new(whole)).map_err(|e| zip_error(name, e))?;
+    // Something may precede an archive, so this is asked only afterwards.
+    let archive = ZipArchive::new(Cursor::new(whole)).map_err(|e| match whole {
+        [] => bad_file(name, "npz", "it is empty"),
+        [b'P', b'K', ..] => zip_error(name, e),
+        _ => bad_file(name, "npz", format_args!("it is not a zip archive ({e})")),
+    })?;
     match archive.has_duplicate_names() {
         true => Err(bad_file(name, "npz", "two members have one name")),
         false => Ok(archive),

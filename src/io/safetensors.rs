@@ -96,7 +96,12 @@ fn read_header(name: &str, whole: &[u8]) -> Result<(usize, Metadata)> {
         let delimiters = header.iter().filter(|byte| b",:[{".contains(byte)).count();
         memory::reserved::<u8>(2 * length + delimiters * PARSED_BYTES)?;
     }
-    SafeTensors::read_metadata(whole).map_err(|e| bad_file(name, "safetensors", e))
+    let begins = "it does not begin with the length of a header, and the header";
+    SafeTensors::read_metadata(whole).map_err(|e| match is_begun(whole) {
+        true => bad_file(name, "safetensors", e),
+        false if whole.is_empty() => bad_file(name, "safetensors", "it is empty"),
+        false => bad_file(name, "safetensors", format_args!("{begins} ({e})")),
+    })
 }
 
 /// Writes a tensor to a file, under the name `name`. If the file exists, the tensor of this name is

@@ -34,7 +34,7 @@ pub struct ArgMax {
 }
 
 impl ArgMax {
-    /// The position of the maximum along an axis, in `i64`: of equal elements, the first. The axis
+    /// The position of the maximum along an axis, as `i64`: the first of equal elements. The axis
     /// is removed, and NaN propagates: the first NaN is the maximum.
     pub fn new(axis: i64) -> Self {
         Self {

@@ -35,9 +35,9 @@ pub enum Operator {
     ReduceMax(ReduceMax),
     /// The maximum or minimum of windows, and its position.
     MaxPool(MaxPool),
-    /// The maximum or minimum of rows that belong together.
+    /// The maximum or minimum of the rows of each segment.
     SegmentMax(SegmentMax),
-    /// Each element's maximum or minimum with the updates whose indices name it.
+    /// For each element, the maximum or minimum of itself and of the updates that go to it.
     ScatterMax(ScatterMax),
     /// The gradient of a ReduceMax.
     ReduceMaxBackward(ReduceMaxBackward),
@@ -47,7 +47,7 @@ pub enum Operator {
     SegmentMaxBackward(SegmentMaxBackward),
     /// The gradients of a ScatterMax.
     ScatterMaxBackward(ScatterMaxBackward),
-    /// Values at the places that indices name, and zeros elsewhere.
+    /// Values at the positions that indices name, and zeros elsewhere.
     MaxUnpool(MaxUnpool),
 }
 
@@ -307,8 +307,8 @@ impl Operator {
     }
 
     /// The operator for tensors on the host, whose values are checked: SegmentMax checks its ids and
-    /// derives the number of segments; its gradient, ScatterMax with its gradients, and MaxUnpool check ids
-    /// and indices.
+    /// derives the number of segments; its gradient checks ids, too. ScatterMax, its gradients and
+    /// MaxUnpool check their indices.
     ///
     /// # Errors
     /// As [`SegmentMax::checked`], and [`Error::IndexOutOfRange`].

@@ -170,7 +170,7 @@ fn pool(op: &MaxPool, view: &View) -> Result<Option<Ordered>> {
     let list = |values: &[usize]| -> Vec<usize> {
         match values.len() == along.len() {
             true => along.iter().map(|&axis| values[axis - spatial.start]).collect(),
-            // The planner refuses them.
+            // The planner refuses a list of the wrong length.
             false => values.to_vec(),
         }
     };
@@ -191,7 +191,7 @@ fn pool(op: &MaxPool, view: &View) -> Result<Option<Ordered>> {
     Ok(Some(Ordered { operator: operator.into(), first, results }))
 }
 
-/// Rows stay rows.
+/// The first axis, which numbers the rows, stays first.
 fn segment(op: &SegmentMax, view: &View) -> Result<Option<Ordered>> {
     let rank = view.desc().rank();
     let mut first = view.clone();
@@ -289,7 +289,7 @@ mod tests {
         };
         let last = pool.clone().layout(Layout::Nxc);
         let direct = kernel(&last, &channels_last).0;
-        // Channels first in name only.
+        // The layout is channels first, but memory has the channels last.
         let first = channels_last.permute(&[0, 3, 1, 2]).unwrap();
         assert_eq!(kernel(&pool, &first), (direct.clone(), false));
         // The axes of windows in another order, which their attributes follow.

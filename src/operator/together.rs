@@ -25,9 +25,8 @@ impl Operator {
         }
     }
 
-    /// One plan for some operators, from the first on, and the operators whose results it
-    /// stores: the last one, and those that others read. `None` if a plan for each operator is
-    /// better.
+    /// One plan for the first few operators of `links`, and the numbers of those whose results it stores:
+    /// the last one, and those that others read. `None` if a plan for each operator is better.
     ///
     /// # Errors
     /// As [`Operator::plan_views`].

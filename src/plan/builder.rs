@@ -28,7 +28,7 @@ pub(crate) struct Target<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Region {
     pub buffer: usize,
-    /// Where it begins, in elements.
+    /// The offset of its first element, in elements.
     pub first: u64,
 }
 
@@ -98,7 +98,7 @@ impl<'a> Builder<'a> {
         Plan { buffers, launches, inputs, outputs, views }
     }
 
-    /// Notes the view of an input or a result.
+    /// Sets the view of an input or a result.
     pub(crate) fn place(&mut self, buffer: usize, view: &View) {
         if self.views.is_empty() {
             self.views = self.inputs.iter().chain(self.outputs.iter()).map(View::from).collect();
@@ -183,9 +183,9 @@ impl<'a> Builder<'a> {
         self.range_of(region.buffer, region.first, elements, self.item())
     }
 
-    /// The binding of all elements of a view. Then their layout in another shape: the offset of
-    /// the first element and the pitch of each axis. `None` if no binding holds them, or an axis
-    /// has no single pitch.
+    /// The binding of all elements of a view, and their layout as a tensor of `shape`: the offset of
+    /// the first element and the pitch of each axis. `None` if no binding holds them, or if an axis
+    /// would have several pitches.
     pub(crate) fn whole(
         &self,
         buffer: usize,
@@ -255,7 +255,7 @@ impl<'a> Builder<'a> {
             allowed: u64::from(limits.max_workgroups_per_dimension),
         })?;
         let launches = self.launches.len() as u64 + 1;
-        Error::check_limit("a plan, a binding at a time,", launches, ("launches", MAX_LAUNCHES))?;
+        Error::check_limit("a plan with small bindings", launches, ("launches", MAX_LAUNCHES))?;
         let params = params.to_vec();
         let view = None;
         self.launches.push(Launch { shader, params, sources, results, grid, view, purpose });

@@ -3,8 +3,8 @@
 use super::{Limits, Plan, Range, Role};
 
 impl Plan {
-    /// Whether each launch stays within its buffers and within the limits of the plan. Tests and
-    /// fuzzing check every plan.
+    /// Checks that each launch stays within its buffers and within `limits`. Tests and fuzzing check
+    /// every plan.
     ///
     /// # Errors
     /// The broken rule, as a sentence.

@@ -12,7 +12,7 @@ pub(crate) enum Feed {
     Input,
 }
 
-/// One of several plans. Tensors are numbered; the inputs of all come first.
+/// One of several plans. Tensors are numbered: first the inputs of the chain, then the results of steps.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub plan: Plan,
@@ -23,8 +23,8 @@ pub(crate) struct Step {
 
 impl Plan {
     /// This plan followed by another one, which reads some of its results. The inputs are those of
-    /// this plan, and those of the other one that are not such results. The results are those of the
-    /// other one.
+    /// this plan, then those of the other plan that are not results of this one. The results are those
+    /// of the other plan.
     pub(crate) fn then(self, other: Self, feeds: &[Feed]) -> Self {
         debug_assert_eq!(feeds.len(), other.inputs.len());
         let mut inputs: Vec<View> = self.inputs.iter().map(View::from).collect();
@@ -52,8 +52,8 @@ impl Plan {
         Self { outputs, ..Self::chain(inputs, steps, &results) }
     }
 
-    /// The plan of several steps, with these inputs, and with these tensors in these views as results.
-    /// Steps share scratch.
+    /// The plan of several steps. `results` are the numbers of the tensors that become results, and their
+    /// views. Steps share scratch.
     pub(crate) fn chain(inputs: Vec<View>, steps: Vec<Step>, results: &[(usize, View)]) -> Self {
         let mut tensors = Tensors::new(inputs.len(), results, &steps);
         let mut launches = Vec::new();

@@ -1,6 +1,6 @@
 //! The divisors of `shaders/common/divide.wgsl`.
 
-/// Above the numbers that [`small_divisor`] divides.
+/// The numbers that [`small_divisor`] divides are below this.
 pub(crate) const SMALL: u64 = 1 << SMALL_BITS;
 const SMALL_BITS: u32 = 15;
 

@@ -12,7 +12,7 @@ params! {
     struct Params {
         /// Words to write.
         words: u32,
-        /// Words at even and at odd places: the element, repeated.
+        /// The words at even and at odd offsets: the element, repeated.
         even: u32,
         odd: u32,
         /// Contiguous words of an invocation: 1 or 8.
@@ -55,7 +55,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// A buffer in parts that fit bindings, however many.
+    /// The parts of a buffer, each of which fits a binding.
     pub(super) fn parts(&self, buffer: usize) -> Result<impl Iterator<Item = Range> + use<>> {
         let (bytes, limits) = (self.size(buffer), self.target.limits);
         let words_fit = limits.max_binding_size.min(1 << 32) / 4;

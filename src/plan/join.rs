@@ -43,7 +43,7 @@ impl Builder<'_> {
                 padding: [0; 3],
             };
             let launch = LaunchDesc {
-                purpose: "the initial value joins each result",
+                purpose: "each result joined with the initial value",
                 shader: self.shader(&JOIN),
                 params: &params,
                 sources: vec![],

@@ -17,7 +17,7 @@ pub(crate) type Constant = (&'static str, fn(&Shader) -> u64);
 /// Given the same parameters and sources, both write the same bytes, scratch included. The CPU's
 /// function may compute them in any order.
 ///
-/// Each kernel is defined once, as a constant beside the function, and listed in the `KERNELS` of
+/// Each kernel is defined once, as a `static` beside the function, and listed in the `KERNELS` of
 /// its module.
 pub struct Kernel {
     pub(crate) name: &'static str,
@@ -81,7 +81,7 @@ pub(crate) struct Call<'a, 'b> {
     pub sources: &'a [&'a [u8]],
     /// The results' bytes.
     pub results: &'a mut [&'b mut [u8]],
-    /// The positions of the elements of the source or the result, if they are not contiguous.
+    /// The layout of the elements of the source or the result, if they are not contiguous.
     pub view: Option<&'a Placement>,
 }
 
@@ -101,8 +101,7 @@ impl<'a, 'b> Call<'a, 'b> {
         bytemuck::from_bytes(bytemuck::cast_slice(self.params))
     }
 
-    /// Where the lines of the first source begin. They have `line` elements each, from element
-    /// `base` on.
+    /// The lines of the first source, of `line` elements each, from element `base` on.
     pub(crate) fn lines(&self, base: u32, line: u32) -> Lines<'a> {
         Lines { base: base as usize, line: line as usize, view: self.view }
     }
@@ -292,7 +291,7 @@ impl fmt::Debug for Kernel {
     }
 }
 
-/// The key of a pipeline: everything that its text depends on. Shapes are not part of it.
+/// Identifies a pipeline: everything that its text depends on. Shapes are not part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shader {
     /// The kernel.

@@ -68,7 +68,7 @@ pub(crate) struct Range {
 /// The binding of a view's layout in `shaders/common/view.wgsl`.
 const VIEW_BINDING: u32 = 15;
 
-/// One dispatch of a plan. Source `i` is bound at `1 + 2 * i`, result `i` at `2 + 2 * i`.
+/// A step of a plan, which wgpu dispatches. Source `i` is bound at `1 + 2 * i`, result `i` at `2 + 2 * i`.
 #[derive(Clone, Debug)]
 pub struct Launch {
     pub(crate) shader: Shader,

@@ -4,7 +4,7 @@ use super::{Limits, MAX_ELEMENTS, divisor};
 use crate::tensor::view::Loops;
 use crate::wgsl::params;
 
-/// Maximum number of loops: more cannot have several elements each, which are numbered in 31 bits.
+/// Maximum number of loops. Each has at least two elements, and elements are numbered in 31 bits.
 const MAX_AXES: usize = 32;
 
 /// The layout of a binding that is a part of a view.
@@ -12,7 +12,7 @@ const MAX_AXES: usize = 32;
 pub(crate) struct Placement {
     /// As the shaders' `View`.
     pub words: Words,
-    /// Places count from the beginning of the binding.
+    /// Offsets count from the beginning of the binding.
     loops: Loops,
 }
 
@@ -23,7 +23,7 @@ params! {
         first: u32,
         /// Elements of the source.
         len: u32,
-        /// The place of element 0.
+        /// The offset of element 0 in the binding.
         base: u32,
         unit: u32,
         /// Loops.
@@ -69,8 +69,8 @@ impl Placement {
         let item_wide = i128::from(item);
         let begin = low * item_wide / i128::from(limits.alignment) * i128::from(limits.alignment);
         let bytes = (high + 1) * item_wide - begin;
-        let places = i128::from(MAX_ELEMENTS);
-        let fits = bytes <= i128::from(limits.max_binding_size) && bytes / item_wide < places;
+        let max_elements = i128::from(MAX_ELEMENTS);
+        let fits = bytes <= i128::from(limits.max_binding_size) && bytes / item_wide < max_elements;
         if !fits || last >= MAX_ELEMENTS - 1 {
             return None;
         }
@@ -109,13 +109,13 @@ impl Placement {
         }
     }
 
-    /// Elements that are contiguous, at least.
+    /// As [`Loops::run`].
     pub(crate) fn run(&self) -> usize {
         self.loops.run()
     }
 
-    /// The place of the first element, and the pitch of each axis, if the elements have another
-    /// shape. `None` if an axis would have several pitches, or runs backwards.
+    /// The offset of the first element, and the pitch of each axis, if the elements are a tensor of
+    /// `shape`. `None` if an axis would have several pitches, or runs backwards.
     pub(crate) fn pitches(&self, shape: &[usize]) -> Option<(usize, Vec<usize>)> {
         let len: usize = shape.iter().product();
         if self.words.first > 0 || len != self.loops.len() {
@@ -139,7 +139,7 @@ impl Placement {
     }
 }
 
-/// Where the lines of a source begin.
+/// The lines of a source.
 #[derive(Clone, Copy)]
 pub(crate) struct Lines<'a> {
     pub base: usize,
@@ -149,27 +149,26 @@ pub(crate) struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// Where a line begins.
+    /// The offset of the first element of a line.
     #[inline]
     pub(crate) fn begin(&self, number: usize) -> usize {
         let element = self.base + number * self.line;
         match self.view {
             None => element,
-            Some(view) => view.loops.place(view.words.first as usize + element),
+            Some(view) => view.loops.offset(view.words.first as usize + element),
         }
     }
 
-    /// How many lines from one on are contiguous; 0 if a part of the first one is not.
+    /// How many lines, from line `number` on, are contiguous; 0 if this line itself is not.
     pub(crate) fn together(&self, number: usize) -> usize {
-        match self.run_from(number * self.line) {
+        match self.contiguous_from(number * self.line) {
             usize::MAX => usize::MAX,
             run => run / self.line.max(1),
         }
     }
 
-    /// How many elements are contiguous from one on, counted from the first element of the first
-    /// line.
-    pub(crate) fn run_from(&self, element: usize) -> usize {
+    /// How many elements are contiguous from `element` on. Elements are counted from the first line on.
+    pub(crate) fn contiguous_from(&self, element: usize) -> usize {
         match self.view {
             Some(Placement { words, loops }) if loops.axes.len() > 1 => {
                 let run = loops.run();
@@ -179,8 +178,8 @@ impl Lines<'_> {
         }
     }
 
-    /// The place of an element, counted from the first element of the first line.
-    pub(crate) fn place(&self, element: usize) -> usize {
+    /// The offset of an element. Elements are counted from the first line on.
+    pub(crate) fn offset(&self, element: usize) -> usize {
         Self { line: 1, ..*self }.begin(element)
     }
 }
@@ -193,7 +192,7 @@ impl Words {
                 if i + 1 == loops.axes.len() { [0; 4] } else { divisor(size as u64) };
             *to = [by, multiplier, shift, pitch as u32];
         }
-        // Whether `elements` elements are contiguous from every multiple of this number on.
+        // Whether `elements` elements are contiguous and aligned from every multiple of `elements` on.
         let together = |elements: u64| {
             let multiple = |n: isize| (n.unsigned_abs() as u64).is_multiple_of(elements);
             let outer = loops.axes.split_last().map_or(&[][..], |(_, outer)| outer);

@@ -163,13 +163,13 @@ params! {
     struct Pack {
         /// Words to write.
         words: u32,
-        /// Where the first word is written.
+        /// The offset of the first word that is written.
         result_base: u32,
         padding: [u32; 2],
     }
 
     struct Unpack {
-        /// Where the first word of elements begins in the source.
+        /// The offset of the first word of elements in the source.
         base: u32,
         padding: [u32; 3],
     }
@@ -187,7 +187,7 @@ impl Builder<'_> {
             let result_base = (u64::from(result_base) * item / 4) as u32;
             let params = Pack { words: words as u32, result_base, padding: [0; 2] };
             let launch = LaunchDesc {
-                purpose: "elements of a view, one after the other",
+                purpose: "elements of a view, made contiguous",
                 shader: builder.shader(&PACK),
                 params: &params,
                 sources: vec![Range { buffer: input, ..range }],
@@ -206,7 +206,7 @@ impl Builder<'_> {
             let (source, base) = builder.range(Region::all(scratch).after(first), len);
             let params = Unpack { base: base / per_word as u32, padding: [0; 3] };
             let launch = LaunchDesc {
-                purpose: "elements of a result, to the places of a view",
+                purpose: "elements of a result, copied to a view",
                 shader: builder.shader(&UNPACK),
                 params: &params,
                 sources: vec![source],

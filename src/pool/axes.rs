@@ -5,7 +5,7 @@ use super::windows::Window;
 use crate::base::error::{Error, Result};
 use crate::plan::MAX_ELEMENTS;
 
-/// The name of positions that do not fit 32 bits, in errors.
+/// What errors call a position that does not fit 32 bits.
 pub(super) const POSITION: &str = "a window's position in its axis";
 
 /// The maximum number of launches that a group is cut into.
@@ -19,9 +19,9 @@ pub(crate) struct Axis {
     pub taps: u64,
     pub stride: u64,
     pub dilation: u64,
-    /// From the first tap to the last one. It may be less than `taps` and `dilation` imply.
+    /// The distance from the first tap to the last one, at most `(taps - 1) * dilation`.
     pub reach: u64,
-    /// Where the first window begins.
+    /// The place of the first tap of the first window.
     pub start: i64,
     /// How windows that split the axis evenly differ from this.
     pub drift: Drift,
@@ -63,7 +63,7 @@ impl Axis {
             taps = taps.min(sure + drift.extra(0));
             start += i128::from(drift.shift(0));
             (sure, drift) = (taps, Drift::NONE);
-            // Taps of the only window that are in the padding are left out.
+            // Leave out the taps of the only window that are in the padding.
             stride = 1;
             let inside = window.trim(&(0..1), &(0..taps));
             taps = inside.end - inside.start;
@@ -94,7 +94,7 @@ impl Axis {
         })
     }
 
-    /// Where a window begins, and where its last tap is.
+    /// The places of the first and the last tap of a window.
     pub(crate) fn ends(&self, window: u64) -> [i64; 2] {
         let begin = self.start + (window * self.stride + self.drift.shift(window)) as i64;
         let reach = (self.reach + self.drift.extra(window)).min((self.taps - 1) * self.dilation);
@@ -102,8 +102,7 @@ impl Axis {
     }
 
     /// The inverse of this axis: its elements are this axis's windows, and its windows this
-    /// axis's elements. Only for axes that windows split evenly, or whose windows are all beside
-    /// one another.
+    /// axis's elements. Only for axes that windows split evenly, or whose windows are adjacent.
     pub(crate) fn turned(&self) -> Self {
         let Drift { rest, windows, first } = self.drift;
         let (size, windows) = match rest {
@@ -196,7 +195,7 @@ impl Axis {
         let cut = |done: u64| {
             let outputs = fit.min(self.outputs - done);
             let ([start, _], [_, last]) = (self.ends(done), self.ends(done + outputs - 1));
-            // At least one element, if only to bind something.
+            // At least one element, because a binding may not be empty.
             let from = start.clamp(0, self.size as i64 - 1);
             let to = (last + 1).clamp(from + 1, self.size as i64);
             let (size, drift) = ((to - from) as u64, self.drift.after(done));
@@ -207,8 +206,8 @@ impl Axis {
         Ok((0..self.outputs).step_by(fit as usize).map(cut).collect())
     }
 
-    /// Windows of `taps` with stride 1, and the windows of this axis as windows of their maxima.
-    /// Each has an element if the dilation is at most the axis's size.
+    /// Two axes: one with windows of `taps` taps and stride 1, and one with the windows of this axis
+    /// over their maxima. Each of the former has an element if the dilation is at most the axis's size.
     pub(super) fn composed(&self, taps: u64) -> (Self, Self) {
         let reach = (taps - 1) * self.dilation;
         let last = self.ends(self.outputs - 1)[1] - reach as i64;
@@ -249,7 +248,7 @@ pub(super) fn few_enough(pieces: u128) -> Result<()> {
         return Ok(());
     }
     let (what, needed) =
-        ("a pooling, a binding at a time,", u64::try_from(pieces).unwrap_or(u64::MAX));
+        ("a pooling with small bindings", u64::try_from(pieces).unwrap_or(u64::MAX));
     Err(Error::OverLimit { what, needed, limit: "launches", allowed: MAX_PIECES as u64 })
 }
 
@@ -257,7 +256,7 @@ pub(super) fn few_enough(pieces: u128) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// The windows of each element are those that have it, also of some windows of an axis.
+    /// `turned` gives the windows that have an element, also for a part of an axis's windows.
     #[test]
     fn elements_know_their_windows() {
         let sizes = (1..14).flat_map(|size| (1..14).map(move |outputs| (size, outputs)));

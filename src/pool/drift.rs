@@ -21,7 +21,7 @@ impl Drift {
         self.rest == 0
     }
 
-    /// How far a window begins after its strides.
+    /// How far after `window` strides a window begins.
     pub(crate) fn shift(&self, window: u64) -> u64 {
         self.product(window) as u64
     }
@@ -31,7 +31,7 @@ impl Drift {
         (u128::from(windows) * u128::from(self.rest)).div_ceil(self.windows.into()) as u64
     }
 
-    /// 1 if a window has an element more than all have, else 0.
+    /// 1 if a window has one element more than the shortest windows, else 0.
     pub(crate) fn extra(&self, window: u64) -> u64 {
         match self.rest {
             0 => 0,
@@ -39,9 +39,10 @@ impl Drift {
         }
     }
 
-    /// 1 if any window may have an element more, else 0.
+    /// The maximum of [`extra`](Self::extra) over all windows of the axis.
     pub(crate) fn max_extra(&self) -> u64 {
-        // Windows begin at multiples of the greatest common divisor, in parts of an element.
+        // Remainders are multiples of gcd(rest, windows). If that is `rest`, all are at most
+        // `windows - rest`.
         (self.rest > 0 && !self.windows.is_multiple_of(self.rest)).into()
     }
 
@@ -73,8 +74,7 @@ impl Drift {
 }
 
 /// The quotient of `n * ratio` and 2^64: exact for a [`Drift::ratio`] if `n * windows` is less than
-/// 2^64. `ratio - 1` gives the quotient of a slightly smaller product, so rounding up and
-/// subtracting 1 are the same.
+/// 2^64. With `ratio - 1` instead, it is `n * rest / windows` rounded up, less 1.
 pub(super) fn scaled(n: u64, ratio: u64) -> u64 {
     ((u128::from(n) * u128::from(ratio)) >> 64) as u64
 }

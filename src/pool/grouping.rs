@@ -57,7 +57,8 @@ impl Planner<'_> {
         group
     }
 
-    /// The next axes: of the axes that may be taken together, as many as leave the fewest elements.
+    /// The next axes that are taken together: as many with windows as possible; among equally many,
+    /// those that leave the fewest elements.
     fn next(&self, axes: &[Axis]) -> (usize, usize) {
         let ends = (0..axes.len()).flat_map(|i| (i..axes.len().min(i + 3)).map(move |j| (i, j)));
         let ends = ends.filter(|&(first, last)| {
@@ -72,7 +73,7 @@ impl Planner<'_> {
             let (a, b) = (left(a), left(b));
             a.0.cmp(&b.0).then(b.1.total_cmp(&a.1))
         });
-        // Only plain axes: each element is its window.
+        // All axes are plain.
         ends.unwrap_or((0, 0))
     }
 
@@ -91,8 +92,8 @@ impl Planner<'_> {
                 || self.together_on_cpu(&axes[first..=last], inner))
     }
 
-    /// Taps of a window that one launch of a group takes: any number if it slides or has tiles, or
-    /// else `untiled`, one by one.
+    /// Maximum taps of a window in one launch of a group: any number if it slides or has tiles, or
+    /// else `untiled`, which are read one by one.
     fn taps_at_once(&self, group: &Group, untiled: u64) -> u64 {
         if self.slides(group) || self.tile(group).is_some() {
             return u64::MAX;
@@ -130,12 +131,12 @@ impl Planner<'_> {
             let index_taps = if self.indices { self.tuning.max_index_taps } else { u64::MAX };
             let max_taps = self.tuning.max_taps.max(2).min(index_taps);
             let max_taps = self.taps_at_once(&group, max_taps);
-            // Beyond the axis's size a window has one element at most.
+            // If the dilation exceeds the axis's size, a window has at most one element.
             if !alone || axis.taps <= max_taps || axis.dilation > axis.size {
                 groups.push(group);
                 return;
             }
-            // The fewest stages, of about as many taps each.
+            // The fewest stages, with about equally many taps each.
             let enough = |taps: u64, stages: u32| taps.saturating_pow(stages) >= axis.taps;
             let stages = (1..64).find(|&stages| enough(max_taps, stages)).unwrap_or(64);
             let taps = (2..max_taps).find(|&taps| enough(taps, stages)).unwrap_or(max_taps);
@@ -168,16 +169,16 @@ impl Planner<'_> {
     pub(super) fn tile(&self, group: &Group) -> Option<Tile> {
         // Windows that split axes evenly hardly overlap. There are few of them for each element, so
         // they may have twice the taps.
-        let often = if group.shares_out() { 2 } else { 1 };
-        let (taps, most) = (group.taps()?, often * self.tuning.max_tile_taps);
+        let factor = if group.shares_out() { 2 } else { 1 };
+        let (taps, max_taps) = (group.taps()?, factor * self.tuning.max_tile_taps);
         // Longer windows may double, unless a group is cut: pieces may have tiles that read each tap.
         let capacity = self.builder.capacity(self.builder.item());
         let may_double = !self.indices && group.elements().max(group.results()) <= capacity;
         // Windows of one element share nothing.
-        if taps < 2 || most == 0 || taps > most && !may_double {
+        if taps < 2 || max_taps == 0 || taps > max_taps && !may_double {
             return None;
         }
         let tile = Tile::new(&self.builder, group, self.indices)?;
-        (taps <= most || tile.is_doubled()).then_some(tile)
+        (taps <= max_taps || tile.is_doubled()).then_some(tile)
     }
 }

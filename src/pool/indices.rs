@@ -45,7 +45,7 @@ impl IndexRules {
     ) -> Result<Self> {
         let plane = input.len() as u64 / planes;
         if plane > i32::MAX as u64 {
-            return Err(positions("a plane whose positions are wanted", plane));
+            return Err(positions("a plane with positions", plane));
         }
         let modulus = if modulus == input.len() as u64 { 0 } else { modulus };
         let channels = windows.iter().fold(plane, |rest, w| rest / w.input);
@@ -72,14 +72,14 @@ impl IndexRules {
         4 * u64::from(self.numbering.index_words)
     }
 
-    /// The rules as a kernel knows them, for a launch whose elements begin at `elements` in their
-    /// binding, and whose indices begin at `index_base` in theirs.
+    /// The parameters for a kernel, for a launch whose elements begin at `elements` in their binding,
+    /// and whose indices begin at `index_base` in theirs.
     fn params(&self, part: &Part, elements: u32, index_base: u32) -> Numbering {
         let offset = part.plane_first.checked_rem(self.modulus).unwrap_or(part.plane_first);
         Numbering {
             index_base,
-            // A part of a plane begins after the plane's first element, whose position may be
-            // before the binding: distances wrap around, and the sums are right.
+            // The first element of a plane may be before the binding, which may have only a part of
+            // the plane. Then this wraps around, as the kernel's differences do.
             plane_base: elements.wrapping_sub((part.first - part.plane_first) as u32),
             offset_low: offset as u32,
             offset_high: (offset >> 32) as u32,
@@ -92,7 +92,7 @@ impl IndexRules {
 }
 
 impl Planner<'_> {
-    /// The maxima and their indices, `results` of each.
+    /// Adds the launches for `results` maxima and their indices.
     pub(super) fn indices(
         &mut self,
         mut axes: Vec<Axis>,
@@ -109,7 +109,7 @@ impl Planner<'_> {
         let widest = groups.iter().map(Group::results).max().unwrap_or(1);
         let fit = (capacity / rules.plane).min(result_capacity.min(capacity) / widest);
         // Planes larger than a binding are computed one after the other, each in parts along its
-        // first axis. A part takes all launches by itself.
+        // first axis. Each part runs all launches.
         let parts = match fit {
             0 => self.parts(axes, rules)?,
             _ => {
@@ -144,7 +144,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// The parts of the first plane that fit the bindings, with the positions between their
+    /// Cuts the first plane into parts that fit the bindings, as do the positions between their
     /// launches.
     fn parts(&self, mut plane: Vec<Axis>, rules: &IndexRules) -> Result<Vec<Part>> {
         let builder = &self.builder;
@@ -156,9 +156,9 @@ impl Planner<'_> {
         let result_pitch: u64 = plane[at + 1..].iter().map(|a| a.outputs).product();
         let mut windows = (result_capacity / result_pitch).min(axis.outputs);
         // The binding size of the smallest possible parts.
-        let mut least = result_pitch * builder.item().max(rules.bytes());
+        let mut min_binding = result_pitch * builder.item().max(rules.bytes());
         while windows > 0 {
-            least = 0;
+            min_binding = 0;
             let parts = axis.cuts(windows)?.into_iter().map(|cut| {
                 let Cut { first_window, first_element, axis } = cut;
                 let (elements, results) = (axis.size * pitch, axis.outputs * result_pitch);
@@ -167,7 +167,8 @@ impl Planner<'_> {
                 let between = groups[..groups.len() - 1].iter().map(Group::results).max();
                 let between = between.unwrap_or(0);
                 let result_bytes = results * builder.item().max(rules.bytes());
-                least = least.max(elements * builder.item()).max(result_bytes).max(between * 4);
+                min_binding =
+                    min_binding.max(elements * builder.item()).max(result_bytes).max(between * 4);
                 let fits = elements <= capacity
                     && results <= result_capacity
                     && between <= builder.capacity(4);
@@ -185,7 +186,7 @@ impl Planner<'_> {
             }
             windows /= 2;
         }
-        Err(builder.over_binding("a binding of the smallest piece of a pooling", least))
+        Err(builder.over_binding("a binding of the smallest piece of a pooling", min_binding))
     }
 
     /// All launches of a part. Positions between launches are stored in the regions `between`.
@@ -208,7 +209,7 @@ impl Planner<'_> {
             let (results, purpose) = match later {
                 Some(region) => {
                     let results = vec![builder.range_of(region.buffer, 0, count, 4).0];
-                    (results, "where the maxima of parts of windows are")
+                    (results, "positions of the maxima of parts of windows")
                 }
                 None => {
                     let first = part.first_result;

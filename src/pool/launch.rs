@@ -69,8 +69,8 @@ impl Planner<'_> {
         } else if !indices && group.inner.is_multiple_of(block) && !group.is_sparse() {
             let [low, high] = self.empty.map(u64::from);
             // Multiplying by this repeats an element in all of the 64 bits.
-            let often = u64::MAX / (u64::MAX >> (64 - 8 * builder.item()));
-            let empty = (high << 32 | low).wrapping_mul(often);
+            let repeat = u64::MAX / (u64::MAX >> (64 - 8 * builder.item()));
+            let empty = (high << 32 | low).wrapping_mul(repeat);
             let params = &BlockParams {
                 pool,
                 empty_block: [empty, empty >> 32, empty, empty >> 32].map(|word| word as u32),

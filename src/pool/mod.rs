@@ -97,14 +97,14 @@ pub enum Layout {
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[non_exhaustive]
 pub enum Padding {
-    /// A number of positions before and after each spatial axis. An empty list is 0 for all axes.
+    /// A number of places before and after each spatial axis. An empty list is 0 for all axes.
     Explicit {
-        /// Positions before the first element.
+        /// Places before the first element.
         begin: Vec<usize>,
-        /// Positions after the last element.
+        /// Places after the last element.
         end: Vec<usize>,
     },
-    /// Enough for ceil(size / stride) windows. If the number of positions is odd, the extra one is
+    /// Enough for ceil(size / stride) windows. If the number of places is odd, the extra one is
     /// after the last element.
     SameUpper,
     /// As [`Padding::SameUpper`], with the extra one before the first element.
@@ -119,13 +119,13 @@ pub enum Padding {
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[non_exhaustive]
 pub enum Rounding {
-    /// It is dropped.
+    /// A partial last window is dropped.
     #[default]
     Floor,
-    /// It is kept, even if it is entirely in the padding. oneDNN Graph, OpenVINO.
+    /// A partial last window is kept, even if it is entirely in the padding. oneDNN Graph, OpenVINO.
     Ceil,
-    /// It is kept, unless it starts after the last element, in the padding at the end. ONNX, PyTorch,
-    /// OpenVINO 14.
+    /// A partial last window is kept, unless it starts after the last element, in the padding at the
+    /// end. ONNX, PyTorch, OpenVINO 14.
     CeilTorch,
 }
 
@@ -134,8 +134,8 @@ pub enum Rounding {
 /// spatial axis or more.
 ///
 /// On a spatial axis of size I, with kernel size k, stride s and dilation d, a window covers
-/// E = (k - 1) d + 1 positions, and there are (I + pads - E) / s + 1 windows, rounded as
-/// [`Rounding`] says. Position j of window w is the element w s - pads_begin + j d.
+/// E = (k - 1) d + 1 places, and there are (I + pads - E) / s + 1 windows, rounded as
+/// [`Rounding`] says. Element j of window w is the axis's element w s - pads_begin + j d.
 ///
 /// ```
 /// use wgmax::operator::MaxPool;
@@ -177,8 +177,8 @@ pub struct MaxPool {
     pub initial: Option<Scalar>,
     /// How positions are given, if they are a result.
     pub indices: Option<Indices>,
-    /// How many windows split each spatial axis evenly ([`MaxPool::adaptive`]); `None` for windows that
-    /// have a kernel, strides, dilations, padding and rounding, which otherwise are not used.
+    /// How many windows split each spatial axis evenly ([`MaxPool::adaptive`]). `None` for windows that
+    /// have a kernel, strides, dilations, padding and rounding; these may not be set otherwise.
     pub output_sizes: Option<Vec<usize>>,
 }
 
@@ -203,10 +203,11 @@ impl MaxPool {
         }
     }
 
-    /// AdaptiveMaxPool: `output_sizes` windows split each spatial axis evenly. Window i of O along an
-    /// axis of I elements has those from floor(i I / O) to ceil((i + 1) I / O), the latter excluded. So
-    /// windows overlap if O does not divide I, and none is empty. O may exceed I; if it is 0, the
-    /// results are empty. It is an error to set a kernel, strides, dilations, padding or rounding too.
+    /// AdaptiveMaxPool: `output_sizes` windows split each spatial axis evenly. Along an axis of I
+    /// elements, window i of O covers the elements from floor(i I / O) up to, but not including,
+    /// ceil((i + 1) I / O). So windows overlap if O does not divide I, and no window is empty. O may
+    /// exceed I; if O is 0, the results are empty. It is an error to set a kernel, strides, dilations,
+    /// padding or rounding too.
     ///
     /// ```
     /// use wgmax::operator::MaxPool;
@@ -282,9 +283,9 @@ impl MaxPool {
     }
 
     /// A value that joins each window, as one more element: the result is not below it (for minima, not
-    /// above), and it is the result of a window without elements. `None` by default. It is an error
-    /// beside [`indices`](Self::indices), and for a gradient. It takes a pass over the results. The
-    /// initial value of StableHLO's `reduce_window`.
+    /// above), and it is the result of a window without elements. `None` by default. It is the initial
+    /// value of StableHLO's `reduce_window`, and takes another pass over the results. With
+    /// [`indices`](Self::indices) and for gradients it is an error.
     pub fn initial(mut self, initial: impl Into<Scalar>) -> Self {
         self.initial = Some(initial.into());
         self
@@ -323,9 +324,9 @@ impl MaxPool {
     /// [`Error::InputCount`]; [`Error::PoolRank`] for an input without spatial axes,
     /// [`Error::AttributeLength`] for a list that does not have one number for each of them,
     /// [`Error::BadAttribute`] for a window, stride or dilation of 0, or for indices of another type
-    /// than `i32` and `i64` or of the last of equal elements, or for an initial value beside indices or
-    /// that is no element of the input's type, [`Error::WindowTooLarge`] if no window fits the padded
-    /// input, [`Error::NothingToShareOut`] for a spatial axis of size 0 that windows split,
+    /// than `i32` and `i64` or of the last of equal elements, [`Error::InitialWithIndices`],
+    /// [`Error::InitialOutOfRange`], [`Error::WindowTooLarge`] if no window fits the padded input,
+    /// [`Error::NothingToShareOut`] for a spatial axis of size 0 that windows split,
     /// [`Error::AxisOutOfRange`] and [`Error::IndexTooLarge`] for indices, [`Error::ShapeOverflow`].
     pub fn infer<'a>(&self, input: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
         let [input] = one_of_each(self.name(), &input.into_inputs())?;

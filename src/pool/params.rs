@@ -17,19 +17,19 @@ params! {
         pub outputs: u32,
         /// Elements of a window.
         pub taps: u32,
-        /// From one window to the next.
+        /// The distance from one window to the next.
         pub stride: u32,
-        /// From one tap to the next. The last tap of a window is `reach` from its first one, which
-        /// may be less than `taps` and `dilation` imply.
+        /// The distance from one tap to the next, and from the first tap of a window to the last one,
+        /// which is at most `(taps - 1) * dilation`.
         pub dilation: u32,
         pub reach: u32,
         /// The start of the first window; before the first element if there is padding.
         pub start: i32,
-        /// From one element of the axis to the next, in elements of the source.
+        /// The distance from one element of the axis to the next, in elements of the source.
         pub pitch: u32,
-        /// For windows that split the axis evenly, else 0: the part of an element beyond a
-        /// stride between two windows, in units of 2^-64. Then the number of the first window, and how
-        /// many windows the whole axis has.
+        /// If windows split the axis evenly, else 0: the fraction of an element by which the distance
+        /// of two windows exceeds a stride, in units of 2^-64. Then the number of the first window, and
+        /// how many windows the whole axis has.
         pub ratio_low: u32,
         pub ratio_high: u32,
         pub first_window: u32,
@@ -38,9 +38,9 @@ params! {
 
     /// The layout of elements and windows.
     pub(crate) struct Windows {
-        /// Where the source begins, in elements.
+        /// The offset of the first element of the source.
         pub base: u32,
-        /// From one element of the outer axis to the next.
+        /// The distance from one element of the outer axis to the next.
         pub outer_pitch: u32,
         /// Elements of the inner axis.
         pub inner: u32,
@@ -60,7 +60,7 @@ params! {
         /// The key of a window without elements, and its high word in 64-bit types.
         pub empty_low: u32,
         pub empty_high: u32,
-        /// Where the first result is stored, in elements.
+        /// The offset of the first result, in elements.
         pub result_base: u32,
         pub padding: [u32; 3],
         pub windows: Windows,
@@ -79,7 +79,7 @@ params! {
 
     pub(super) struct GatherParams {
         pub pool: Params,
-        /// Used with `indices` alone.
+        /// Used only with `indices`.
         pub numbering: Numbering,
         pub gather: Gather,
     }
@@ -95,8 +95,8 @@ params! {
 
     /// The layout of tiles.
     pub(crate) struct Tiles {
-        /// Windows of a tile along each axis, and the words of results that those of axis 2 fill;
-        /// results, if they are found one by one.
+        /// Windows of a tile along each axis, and the words of results that those of axis 2 fill; with
+        /// `one_by_one` their results instead of words.
         pub windows: [u32; 4],
         /// Elements that a tile covers along each axis, and the blocks that may hold those along
         /// axis 2.
@@ -117,18 +117,18 @@ params! {
     pub(crate) struct Doubling {
         /// How often the length doubles along each axis.
         pub passes: [u32; 4],
-        /// From a key to the next one of a window along each axis, in keys of the tile.
+        /// The distance from a key to the next one of a window along each axis, in keys of the tile.
         pub steps: [u32; 4],
-        /// From the first such maximum of a window to the last one along each axis, in keys.
+        /// The distance from the first such maximum of a window to the last one, in keys.
         pub last: [u32; 4],
     }
 
     pub(super) struct TileParams {
         pub pool: Params,
-        /// Used with `indices` alone.
+        /// Used only with `indices`.
         pub numbering: Numbering,
         pub tiles: Tiles,
-        /// Used with `doubled` alone.
+        /// Used only with `doubled`.
         pub doubling: Doubling,
         /// Used only with `one_by_one`, and elements of 8 or 16 bits.
         pub gather: Gather,
@@ -139,7 +139,7 @@ params! {
         /// Rows and columns of a plane of its maxima.
         pub rows: u32,
         pub columns: u32,
-        /// Elements of a window along both axes, and from one window to the next.
+        /// Elements of a window along both axes, and the distances from one window to the next.
         pub taps0: u32,
         pub taps1: u32,
         pub stride0: u32,
@@ -147,11 +147,11 @@ params! {
         /// The part that a workgroup owns and stores.
         pub own_rows: u32,
         pub own_columns: u32,
-        /// Where its keys begin in workgroup memory, and the rows that are computed at once.
+        /// The offset of its first key in workgroup memory, and the rows that are computed at once.
         pub first: u32,
         pub made_rows: u32,
-        /// The number of its result, where the first maximum is stored, and from one plane and one row to
-        /// the next.
+        /// The number of its result, the offset of the first maximum, and the distances from one plane
+        /// and one row to the next.
         pub result: u32,
         pub result_base: u32,
         pub plane_pitch: u32,
@@ -225,7 +225,7 @@ impl Axis {
     /// [`Error::OverLimit`](crate::Error::OverLimit) for positions that do not fit 32 bits.
     pub(crate) fn new(axis: &axes::Axis, pitch: u64) -> Result<Self> {
         let [_, last] = axis.ends(axis.outputs - 1);
-        // Kernels subtract where a window begins from the last place of the axis.
+        // Kernels subtract the start of a window from the last place of the axis.
         let farthest = axis.size as i64 - 1 - axis.start;
         let needed = last.max(farthest).max((axis.taps * axis.dilation) as i64);
         if needed > i64::from(i32::MAX) {
@@ -262,13 +262,13 @@ impl Axis {
         self.ratio() > 0
     }
 
-    /// Where a window begins.
+    /// The place of the first tap of a window.
     pub(super) fn first(&self, window: usize) -> i64 {
         let shift = scaled(u64::from(self.first_window) + window as u64, self.ratio());
         window as i64 * i64::from(self.stride) + i64::from(self.start) + shift as i64
     }
 
-    /// From the first tap of a window to its last one.
+    /// The distance from the first tap of a window to its last one.
     pub(super) fn reach(&self, window: usize) -> u32 {
         if !self.is_shared_out() {
             return self.reach;
@@ -290,7 +290,8 @@ impl Axis {
         let (first, reach) = (self.first(window), self.reach(window));
         let taps = i64::from(self.taps);
         let inside = first >= 0 && first + i64::from(reach) < size;
-        // Only these can be inside: of very long windows with wide padding, few are.
+        // Only taps `from..to` and the last one can be inside: few, if a very long window has wide
+        // padding.
         let from = if first < 0 { (-first).div_euclid(dilation).min(taps - 1) } else { 0 };
         let to = match () {
             () if inside => taps,

@@ -1,8 +1,8 @@
 //! MaxPool as launches over neighbouring axes of [outer, axes..., inner].
 //!
 //! The maximum of a window is separable: a launch takes several axes if the windows are small or double
-//! within a tile, else one axis after the other. Long windows along an axis are computed from shorter ones, which
-//! overlap, so that the cost of a result grows with the logarithm of the window.
+//! within a tile, else launches take one axis after the other. Long windows along an axis are computed from
+//! shorter ones, which overlap, so that the cost of a result grows with the logarithm of the window.
 
 use super::axes::Axis;
 use super::indices::IndexRules;

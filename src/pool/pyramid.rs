@@ -84,7 +84,7 @@ pub(crate) fn plan(
     let stored = |count: usize| (0..count).filter(move |&i| levels[i].is_read || i + 1 == count);
     let is_stored = |count: usize| stored(count).all(|i| has_words(&builder, known[i].1));
     let Some(&(planes, [rows, columns])) = known.first() else { return Ok(None) };
-    // Inputs with another view are read in another order, by single poolings, or packed.
+    // Single poolings read other views in their memory order, or from a packed copy.
     let shape = [planes, rows.size, columns.size].map(|size| size as usize);
     if builder.whole(0, view, &shape).is_none_or(|(_, _, pitches)| pitches[2] != 1) {
         return Ok(None);
@@ -149,7 +149,7 @@ fn has_words(builder: &Builder<'_>, [_, axis]: Axes) -> bool {
 }
 
 impl Pyramid {
-    /// Windows beside one another that are too long for tiles, as levels of shorter ones.
+    /// Adjacent windows that are too long for tiles, as levels of shorter ones.
     pub fn of_windows(builder: &Builder<'_>, tuning: &Tuning, axes: &[Axis]) -> Option<Self> {
         let large: Vec<&Axis> = axes.iter().filter(|axis| **axis != Axis::plain(1)).collect();
         let count = large.iter().rev().take_while(|axis| !axis.is_plain()).count();
@@ -177,7 +177,7 @@ impl Pyramid {
                 level.reach = level.taps - 1;
                 left.taps /= level.taps;
                 if left.taps > 1 {
-                    // Partial windows are ignored later.
+                    // Later levels ignore partial windows.
                     level.outputs = level.size.div_ceil(level.taps);
                 }
                 left.size = level.outputs;
@@ -240,7 +240,7 @@ impl Pyramid {
             return None;
         }
         let made: u64 = cover[1..].iter().map(|[rows, columns]| rows * columns).sum();
-        // Rows for another strip; the last strip has fewer.
+        // All strips of level 1 have space for as many rows, but the last one may have fewer.
         let free = |strips: u64| {
             let over = (strips * cover[1][0].div_ceil(strips) - cover[1][0]) * cover[1][1];
             Tile::keys(builder.element).checked_sub(made + over)
@@ -377,7 +377,7 @@ impl Place {
     }
 }
 
-/// The specialised text of the kernel: the number of levels that are stored.
+/// The attributes of the kernel's text: the number of levels that are stored.
 pub(super) fn attributes(results: usize) -> [u8; 16] {
     let mut all = [0; 16];
     all[0] = results as u8;

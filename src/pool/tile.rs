@@ -12,12 +12,12 @@ use crate::tensor::ElementType;
 /// Bytes of keys that a workgroup holds. All devices allow it.
 const BYTES: u64 = 4032 * 4;
 /// The cost of reading a tap, and of joining a key with another one when windows double: about the
-/// accesses of workgroup memory (one, and three), and half of the other operations.
+/// number of accesses of workgroup memory (one and three), plus half that of other operations.
 const TAP: u64 = 2;
 const PASS: u64 = 5;
-/// The cost, in taps of each result, of taking one axis after the other: of writing the maxima along one axis to memory and reading them
-/// again: 8 bytes of memory take as long as 12 (H200) to 80 (RTX 4090) accesses of workgroup memory, by
-/// data sheets.
+/// The cost of taking one axis after the other, in taps for each result: the maxima along one axis are
+/// written to memory and read again. By data sheets, 8 bytes of memory take as long as 12 (H200) to 80
+/// (RTX 4090) accesses of workgroup memory.
 const LAUNCH: u64 = 32;
 /// The fewest invocations of a workgroup whose windows double: each keeps its share of the keys in
 /// registers meanwhile.
@@ -43,10 +43,10 @@ impl Tile {
         BYTES / if element.size() > 4 { 8 } else { 4 }
     }
 
-    /// The tiles that load least for the windows of a group, if it can have tiles.
+    /// The tiles of least cost for the windows of a group, if it can have tiles.
     ///
-    /// Small elements share words, so a tile has whole words of results, unless these are not parts of
-    /// lines. Then a tile must load fewer bytes than windows that load their elements one by one.
+    /// Small elements share words, so a tile has whole words of results, unless words span lines. Then
+    /// a tile must load fewer bytes than windows that load their elements one by one.
     pub fn new(builder: &Builder<'_>, group: &Group, indices: bool) -> Option<Self> {
         let group = group.flat()?;
         let per_store = builder.per_word();
@@ -60,7 +60,7 @@ impl Tile {
         let along2 = along2.map(|n| if one_by_one { n } else { n.next_multiple_of(per_store) });
         let tiles = along2.flat_map(|n2| Self::with_rows(builder, &group, one_by_one, n2));
         let tiles = tiles.map(|tile| Self { doublings: tile.doublings(builder, indices), ..tile });
-        // Of windows without elements of their own, a tile may have any number.
+        // The elements of a tile do not bound the number of windows that have none of their own.
         let tiles = tiles.filter(|tile| tile.windows.iter().product::<u64>() <= SMALL);
         let tiles = tiles.filter(|tile| tile.iterations(builder) <= builder.max_iterations());
         let cost = |tile: &Self| tile.cost(builder);
@@ -81,12 +81,12 @@ impl Tile {
         let keys = Self::keys(builder.element);
         let cover2 = covered(&axes[2], windows2);
         let rows = keys.checked_div(cover2).unwrap_or(0);
-        let most1 = most(&axes[1], rows / covered(&axes[0], 1));
-        let along1 = (0..).map_while(move |n| Some(most1? >> n).filter(|&n| n > 0)).take(32);
+        let max_windows1 = max_windows(&axes[1], rows / covered(&axes[0], 1));
+        let along1 = (0..).map_while(move |n| Some(max_windows1? >> n).filter(|&n| n > 0)).take(32);
         along1.filter_map(move |windows1| {
             let windows1 = balanced(&axes[1], windows1);
             let cover1 = covered(&axes[1], windows1);
-            let mut windows0 = balanced(&axes[0], most(&axes[0], rows / cover1)?);
+            let mut windows0 = balanced(&axes[0], max_windows(&axes[0], rows / cover1)?);
             if one_by_one {
                 // Neighbouring results: whole planes, lines of one plane, or a part of a line.
                 let is_whole = [windows1, windows2] == [axes[1].outputs, axes[2].outputs];
@@ -119,8 +119,8 @@ impl Tile {
     }
 
     /// How often windows double along each axis, if that costs clearly less than reading each tap, and
-    /// than taking one axis after the other. Keys are replaced by the maxima of windows of 2, 4, 8, ... elements,
-    /// the last of which are joined in pairs.
+    /// than taking one axis after the other. Keys are replaced by the maxima of windows of 2, 4, 8, ...
+    /// elements; two of the last ones along each axis are joined.
     fn doublings(&self, builder: &Builder<'_>, indices: bool) -> Option<[u32; 3]> {
         let axes = &self.group.axes;
         let alone = indices || self.one_by_one || builder.workgroup() < MIN_WORKGROUP;
@@ -141,7 +141,7 @@ impl Tile {
         self.doublings.is_some()
     }
 
-    /// The maxima that are joined to one of a window, if windows double.
+    /// How many maxima are joined for a window, if windows double.
     fn parts(&self) -> u64 {
         1 << self.group.axes.iter().filter(|axis| axis.taps > 1).count()
     }
@@ -162,8 +162,8 @@ impl Tile {
         Doubling { passes: four(passes.map(u64::from)), steps: four(steps), last: four(last) }
     }
 
-    /// Bytes that are loaded for each result, plus the cost of a workgroup, and of the workgroups
-    /// that do not fit beside it.
+    /// Bytes that are loaded for each result, plus the cost of a workgroup: a tenth more if its keys
+    /// leave no space for another one.
     pub fn cost(&self, builder: &Builder<'_>) -> f64 {
         // Rows begin and end within sectors.
         let row = self.within(2) * builder.item() + 28;
@@ -240,13 +240,13 @@ pub(crate) fn covered(axis: &Axis, windows: u64) -> u64 {
 
 /// The largest number of windows of an axis that cover at most `elements` elements; `None` if not
 /// even one does.
-fn most(axis: &Axis, elements: u64) -> Option<u64> {
+fn max_windows(axis: &Axis, elements: u64) -> Option<u64> {
     if elements >= covered(axis, axis.outputs) {
         return Some(axis.outputs);
     }
-    let room = elements.checked_sub(axis.max_reach() + 1)?;
+    let capacity = elements.checked_sub(axis.max_reach() + 1)?;
     let Drift { rest, windows, .. } = axis.drift;
-    Some((room * windows / (axis.stride * windows + rest) + 1).min(axis.outputs))
+    Some((capacity * windows / (axis.stride * windows + rest) + 1).min(axis.outputs))
 }
 
 /// The number of windows that divides an axis most evenly among its tiles, so that the last one is

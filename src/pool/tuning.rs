@@ -78,7 +78,7 @@ pub(crate) const HARDWARE: Tuning = Tuning {
         in_flight: 64,
         breadths: &[],
         max_held_beside: 0,
-        // Neighbours of a warp have neighbouring blocks. With one step the other number has no effect.
+        // Neighbours of a warp have neighbouring blocks. With one step, `invocations` has no effect.
         steps: 1,
         invocations: u64::MAX,
     }),

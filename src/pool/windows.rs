@@ -85,11 +85,11 @@ impl MaxPool {
         let axis = axes::normalize(&[indices.axis()], input.rank(), Duplicates::Refuse)?[0];
         if indices.is_column_major() {
             if self.layout == Layout::Nxc {
-                let expected = "NCX where indices are column-major";
+                let expected = "NCX if indices are column-major";
                 return bad("layout", expected, "NXC".to_string());
             }
             if input.rank() > 2 + MAX_COLUMN_MAJOR {
-                let expected = "of at most 8 spatial axes where indices are column-major";
+                let expected = "of at most 8 spatial axes if indices are column-major";
                 return bad("kernel", expected, format!("{:?}", self.kernel));
             }
         }
@@ -155,7 +155,7 @@ impl MaxPool {
     /// padding is `pad_begin` of the window, and `pad_end`.
     fn placed(&self, axis: usize, window: Window, pad_end: u64) -> Result<Window> {
         let Window { input, kernel, stride, dilation, pad_begin, .. } = window;
-        // 64-bit attributes overflow 64 bits together.
+        // The product of 64-bit attributes may exceed 64 bits.
         let extent = u128::from(kernel - 1) * u128::from(dilation) + 1;
         let (begin, end) = match self.padding {
             Padding::SameUpper | Padding::SameLower => {

@@ -19,7 +19,7 @@ params! {
         pub count: u32,
         /// Invocations. Each takes every `step`-th id, so that neighbours load neighbouring ids.
         pub step: u32,
-        /// Where the ids begin, in ids.
+        /// The offset of the first id, in ids.
         pub base: u32,
         pub id_form: IdForm,
         /// The form of the ids, numbered as `Segments`: 0 for ascending order, or `ANY_ORDER` or

@@ -19,7 +19,7 @@ struct Chunk<'a, 'b, F: Form> {
     maxima: &'a Maxima<'a, F>,
     part: &'a mut Part<'b, F::Result, F::Carry>,
     short: &'a mut Short<F::Lane>,
-    /// Its place in the carry list, if it is carried.
+    /// The first of its two entries in the carry list, if it is carried.
     entry: Option<usize>,
     /// The current segment.
     current: u32,
@@ -54,7 +54,7 @@ pub(super) fn visit<F: Form>(
 }
 
 impl<F: Form> Chunk<'_, '_, F> {
-    /// The next rows are those of a segment.
+    /// Begins a segment, unless it is the current one.
     #[inline(always)]
     fn turn_to(&mut self, segment: u32) {
         if segment != self.current {

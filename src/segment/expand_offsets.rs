@@ -20,10 +20,10 @@ params! {
         pub chunks: u32,
         /// Segments. There is one more offset, the end of the last segment.
         pub segments: u32,
-        /// Where the offsets begin, in offsets.
+        /// The number of the first offset in its binding.
         pub base: u32,
         pub id_form: IdForm,
-        /// Where the ids begin, in words.
+        /// The offset of the first id, in words.
         pub result_base: u32,
         pub padding: [u32; 2],
     }

@@ -20,13 +20,13 @@ params! {
         pub item_words: u32,
         /// Results.
         pub outputs: u32,
-        /// Where they begin, in elements.
+        /// The offset of the first result, in elements.
         pub result_base: u32,
         pub ranking: Ranking,
         /// The key of a segment without rows, and its high word in types of 64 bits.
         pub empty_low: u32,
         pub empty_high: u32,
-        /// All that follow are for `argmax`. Where the rows begin in the source, in elements.
+        /// This and the next five are for `argmax`. The offset of the first row in the source, in elements.
         pub base: u32,
         /// Rows of the source.
         pub rows: u32,
@@ -34,7 +34,7 @@ params! {
         pub first_row: u32,
         /// Elements of a row.
         pub inner: u32,
-        /// Where the indices begin, in indices.
+        /// The offset of the first index, in indices.
         pub index_base: u32,
         /// Words of an index: 1 or 2.
         pub index_words: u32,
@@ -161,7 +161,7 @@ fn elements_and_indices<O: KeyOrder>(
 }
 
 impl Params {
-    /// The position of a row as the result has it: with `initial`, along an axis.
+    /// The index of a row: with `initial`, its position, which consecutive rows may share.
     fn position(&self, initial: bool, row: u32) -> i64 {
         let position = row / self.by_pitch[0] % self.by_positions[0];
         if initial { position.into() } else { row.into() }

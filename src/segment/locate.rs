@@ -28,10 +28,10 @@ params! {
         /// Rows, and the number of the first of them.
         pub rows: u32,
         pub first_row: u32,
-        /// Where the indices begin.
+        /// The offset of the first index.
         pub base: u32,
         pub id_form: IdForm,
-        /// Where the parts begin, in words.
+        /// The offset of the first part, in words.
         pub result_base: u32,
         /// Axes of rows, and axes with indices.
         pub axes: u32,
@@ -86,7 +86,7 @@ fn locate<const WORDS: usize>(call: Call<'_, '_>) {
     threads::each_chunk(result, threads::CHUNK_LEN, |number, parts| {
         let first = number * threads::CHUNK_LEN;
         let ids = &ids[first * indexed..];
-        // Mostly one axis has indices, and a row has no other places.
+        // Usually one axis has indices, and rows have no places along others.
         let outside = if let ([], &[[size, .., pitch]]) = (axes, all) {
             let part = |id| Some(place(id, size, sign)?.wrapping_mul(pitch));
             dispatch(|| store_parts(parts, ids.iter().map(part)))

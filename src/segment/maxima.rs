@@ -41,8 +41,8 @@ pub(super) const fn is_packed(element: ElementType) -> bool {
     element.size() < 4
 }
 
-/// If elements are not packed, the carry list holds elements, which are read like rows, or candidates.
-/// Its ids have one word.
+/// Whether a variant exists. `from_carry` is for packed elements and candidates: a carry list of other
+/// elements is read like rows. The ids of a carry list have one word.
 fn has(element: ElementType, flags: Flags) -> bool {
     flags & 1 == 0 || flags & 8 == 0 && (is_packed(element) || flags & 4 > 0)
 }

@@ -48,7 +48,7 @@ pub(crate) static KERNELS: [&Kernel; 7] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 pub enum Segments {
-    /// Ascending ids, one for each row, none negative.
+    /// Ascending ids, which never decrease: one for each row, none negative.
     Sorted,
     /// An id for each row, in any order. Rows whose ids are out of range belong to no segment.
     Unsorted,
@@ -168,9 +168,9 @@ impl SegmentMax {
     }
 
     /// A value that joins each segment, as one more element: the result is not below it (for minima,
-    /// not above), and it is the result of a segment without rows. `None` by default. It is an error
-    /// beside [`indices`](Self::indices), and for a gradient. It takes a pass over the results. That of
-    /// PyTorch's `segment_reduce`.
+    /// not above), and it is the result of a segment without rows. `None` by default. It is the `initial`
+    /// of PyTorch's `segment_reduce`, and takes another pass over the results. With
+    /// [`indices`](Self::indices) and for gradients it is an error.
     pub fn initial(mut self, initial: impl Into<Scalar>) -> Self {
         self.initial = Some(initial.into());
         self
@@ -186,9 +186,9 @@ impl SegmentMax {
     }
 
     /// Adds a second result, of the same shape: the row that each maximum comes from, and -1 for a
-    /// segment without rows. Rows with equal maxima have the index of the first. +0 and -0 are then
-    /// equal, and a maximum has the bits of the element in its row. So a zero may have another sign
-    /// than without indices, where +0 is above -0.
+    /// segment without rows. If several rows have the maximum, the index is that of the first. +0 and -0
+    /// are then equal, and a maximum has the bits of the element in its row. So a zero may have another
+    /// sign than without indices, where +0 is above -0.
     pub fn indices(mut self, indices: impl Into<Option<Indices>>) -> Self {
         self.indices = indices.into();
         self
@@ -218,9 +218,9 @@ impl SegmentMax {
     /// [`Error::InputCount`]; [`Error::SegmentDataRank`] for scalar data, [`Error::SegmentIdsRank`] and
     /// [`Error::WrongElementType`] for a second input that is not 1-D of an integer type,
     /// [`Error::SegmentIdsLength`] if the number of ids differs from the number of rows or there are no
-    /// offsets, [`Error::BadAttribute`] for a number of segments beside offsets, for indices of an
-    /// unsupported type or numbering, or for an initial value beside indices or that is no element of
-    /// the data's type, [`Error::SegmentCountUnknown`] if none is given for ids,
+    /// offsets, [`Error::BadAttribute`] for a number of segments beside offsets or for indices of an
+    /// unsupported type or numbering, [`Error::InitialWithIndices`], [`Error::InitialOutOfRange`],
+    /// [`Error::SegmentCountUnknown`] if none is given for ids,
     /// [`Error::IndexTooLarge`], [`Error::ShapeOverflow`].
     pub fn infer<'a>(&self, inputs: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
         let [data, ids] = one_of_each(self.name(), &inputs.into_inputs())?;
@@ -263,7 +263,7 @@ impl SegmentMax {
         let (rows, length) = (data.shape()[0], ids.shape()[0]);
         if self.segments == Segments::Offsets {
             if let Some(given) = self.num_segments {
-                let (attribute, expected) = ("num_segments", "absent where offsets tell it");
+                let (attribute, expected) = ("num_segments", "absent if there are offsets");
                 return Err(Error::BadAttribute { attribute, expected, value: given.to_string() });
             }
             return match length.checked_sub(1) {

@@ -20,7 +20,7 @@ params! {
 
     /// The parameters of kernels that take rows with ids.
     pub(crate) struct Params {
-        /// Where the rows begin in the source, in elements.
+        /// The offset of the first row in the source, in elements.
         pub base: u32,
         /// Rows.
         pub rows: u32,
@@ -37,22 +37,22 @@ params! {
         pub segments: u32,
         /// The id of the first segment.
         pub first_segment: u32,
-        /// Where the ids begin, in ids.
+        /// The offset of the first id, in ids.
         pub ids_base: u32,
         pub id_form: IdForm,
-        /// In scatter: the number of places that negative ids count back from; 0 if they name none.
+        /// In scatter: negative ids count back from this number; 0 if they name no segment.
         pub end: u32,
-        /// Where the result begins, in elements or, in scratch, in items.
+        /// The offset of the first result, in elements or, in scratch, in items.
         pub result_base: u32,
-        /// Where this launch's part of the carry list begins, in elements or words.
+        /// The offset of this launch's part of the carry list, in elements or words.
         pub carry_base: u32,
         /// The same for the ids of the carry list.
         pub carry_ids_base: u32,
-        /// In argmax: where the candidates begin, in words.
+        /// In argmax: the offset of the first candidate, in words.
         pub candidates_base: u32,
         /// 1: no launch follows, so nothing is carried.
         pub last: u32,
-        /// In scatter: words of an item, and the first and number of those that the launch finds.
+        /// In scatter: words of an item, and the number of the one that the launch finds.
         pub item_words: u32,
         pub word: u32,
         /// The number of the launch's first row.

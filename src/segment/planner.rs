@@ -47,7 +47,7 @@ struct Planner<'a> {
 #[derive(Clone, Copy)]
 struct Initial {
     buffer: usize,
-    /// Whether an element takes part if its segment has rows.
+    /// Whether an element of the data takes part if its segment has rows.
     joins: bool,
     /// How many consecutive rows have one position, and how many positions there are.
     positions: Axis,
@@ -60,13 +60,13 @@ struct RowIds {
     element: ElementType,
     /// The id of the first segment.
     first_segment: u64,
-    /// The number of places that negative ids count back from, for `segment_scatter` alone; 0 if they
-    /// name none.
+    /// For `segment_scatter` alone: negative ids count back from this number; 0 if they name no
+    /// segment.
     end: u64,
 }
 
 impl RowIds {
-    /// Ids from the first segment on, of which negative ones name none.
+    /// Ids of all segments. Negative ids name no segment.
     fn new(buffer: usize, element: ElementType) -> Self {
         Self { buffer, element, first_segment: 0, end: 0 }
     }

@@ -56,7 +56,7 @@ impl<O: KeyOrder> Form for Packed<O> {
     }
 }
 
-/// The same from the carry list.
+/// As [`Packed`], for keys from the carry list.
 #[derive(Clone, Copy)]
 pub(super) struct Carried<K>(pub PhantomData<K>);
 

@@ -12,8 +12,8 @@ use crate::tensor::key::{Key, KeyOrder, Lane, with_order};
 use crate::tensor::memory;
 use crate::vector::{self, Load, Loop, PARALLEL_FROM, dispatch, merge_rows};
 
-/// A word of the items of all segments: the keys of the maxima or, with `argmax`, those by which
-/// candidates are compared, and then the rows.
+/// One word of the items of all segments: of the keys of the maxima or, with `argmax`, of the ranks by
+/// which candidates are compared, or the rows.
 pub(super) static SCATTER: Kernel =
     Kernel::new::<Params>("segment_scatter", "segment/scatter", run)
         .flags(&["argmax", "small_ids"]);
@@ -22,12 +22,12 @@ pub(super) static SCATTER: Kernel =
 const SORTED_FROM: usize = 32;
 /// Rows that are sorted together: so many that their numbers take little memory.
 const BATCH: usize = 4 << 20;
-/// How many rows ahead memory is asked for, and for how many lines of a cache: processors fetch the
-/// rest of a longer row by themselves.
+/// How many rows ahead to prefetch, and how many cache lines of a row: processors fetch the rest of a
+/// longer row by themselves.
 const AHEAD: usize = 32;
 const LINES: usize = 8;
-/// Rows of one element whose keys and segments are computed together, and how many ahead memory is
-/// asked for: on an AMD EPYC 8 Mi rows to 1 Mi segments took 30 ms by one thread, 45 ms 32 rows ahead.
+/// Rows of one element whose keys and segments are computed together, and how many rows ahead to
+/// prefetch: on an AMD EPYC one thread took 30 ms for 8 Mi rows and 1 Mi segments, and 45 ms with 32.
 const BLOCK: usize = 128;
 
 fn run(shader: &Shader, call: Call<'_, '_>) {
@@ -58,7 +58,7 @@ struct Rows<'a, O: KeyOrder> {
     ids: &'a [u32],
 }
 
-/// Some segments, from one on: the number of their rows in a batch, and their items.
+/// Some segments, from `first` on: the numbers of their rows in a batch, and their items.
 struct Share<'a> {
     first: usize,
     counts: &'a [u32],
@@ -80,20 +80,21 @@ impl<O: KeyOrder> Rows<'_, O> {
     }
 
     /// Goes through the rows in their order. Each thread but one has items of its own, which are
-    /// joined.
+    /// joined at the end.
     fn scatter_each(&self, items: &mut [u32]) {
         let (rows, p) = (self.p.rows as usize, self.p);
-        // Items of a thread's own cost about what half as many rows do.
-        let most = match rows * p.inner as usize {
+        // A thread with items of its own needs at least two rows for each segment to be worth it.
+        let max_threads = match rows * p.inner as usize {
             ..PARALLEL_FROM => 1,
             _ => rows / (2 * p.segments as usize).max(1),
         };
         // In huge pages: otherwise most of the time goes to looking up pages.
-        let own = (1..threads::count().min(most)).map(|_| memory::zeroed(items.len().div_ceil(2)));
+        let own =
+            (1..threads::count().min(max_threads)).map(|_| memory::zeroed(items.len().div_ceil(2)));
         let mut own: Vec<memory::Words> = own.collect::<Result<_, _>>().unwrap_or_default();
         let mut all: Vec<&mut [u32]> =
             own.iter_mut().map(|own| &mut cast_slice_mut(own)[..items.len()]).collect();
-        // The first word is a maximum of all; the others need those before them.
+        // To find a later word, a thread needs the earlier ones.
         if p.word > 0 {
             let earlier: &[u32] = items;
             threads::each(all.iter_mut().collect(), |own| own.copy_from_slice(earlier));
@@ -192,7 +193,7 @@ impl<O: KeyOrder> Rows<'_, O> {
     }
 }
 
-/// Segments for each thread, with about as many rows.
+/// Segments for each thread, with about equally many rows.
 fn shares<'a>(
     counts: &'a [u32],
     line: usize,
@@ -203,7 +204,7 @@ fn shares<'a>(
     let enough = all.div_ceil(threads).max(1);
     let mut shares = Vec::with_capacity(threads);
     let (mut first, mut rows, mut left) = (0, 0, all);
-    // What follows the last segment with rows has nothing to do.
+    // Segments after the last one with rows belong to no share.
     for (segment, &count) in counts.iter().enumerate() {
         rows += count as usize;
         left -= count as usize;
@@ -323,7 +324,7 @@ impl<O: KeyOrder> Loop for SomeSegments<'_, '_, O> {
     }
 }
 
-/// Elements as keys or, where they are compared for their rows, as ranks.
+/// Elements as keys or, with `ranks`, as ranks: the winner's row is a result.
 #[derive(Clone, Copy)]
 struct Ranks<O> {
     order: O,

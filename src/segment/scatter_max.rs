@@ -20,13 +20,13 @@ pub enum ScatterBy {
     Axis(i64),
     /// The last axis of the indices has vectors: places along the first axes of the data. A vector
     /// names an element or, if it is shorter than the data's rank, a part of the data. The shape of
-    /// the updates is that of the indices without the last axis, followed by that of a part. If that
-    /// has rank 0, any shape of one element will do. This is ONNX's ScatterND.
+    /// the updates is that of the indices without the last axis, followed by that of a part. If
+    /// this shape of the updates has rank 0, any shape of one element will do. This is ONNX's ScatterND.
     Vectors,
 }
 
-/// For each element of a tensor, its maximum with all updates whose indices name it, or the minimum:
-/// see [`extremum`](Self::extremum). All element types.
+/// For each element of a tensor, the maximum of itself and of all updates that go to it, or the
+/// minimum: see [`extremum`](Self::extremum). All element types.
 ///
 /// The inputs are the data, the indices, of an integer type (`i8` to `u64`), and the updates, of the
 /// data's type. An index counts from 0 or, if it is negative, back from the end of its axis. Several
@@ -151,9 +151,9 @@ impl ScatterMax {
     ///
     /// # Errors
     /// [`Error::InputCount`]; [`Error::WrongElementType`] for indices that are no integers,
-    /// [`Error::AxisOutOfRange`], also for data of rank 0 along an axis; [`Error::WrongInput`] for
-    /// updates of another type than the data, and for indices or updates of a shape that does not
-    /// belong to the data; [`Error::BadAttribute`] for an unsupported type or numbering of indices;
+    /// [`Error::AxisOutOfRange`], also for data of rank 0 along an axis; [`Error::ScatterIndicesShape`];
+    /// [`Error::WrongInput`] for updates of another type than the data, or of a shape that does not belong to
+    /// the data and the indices; [`Error::BadAttribute`] for an unsupported type or numbering of indices;
     /// [`Error::IndexTooLarge`].
     pub fn infer<'a>(&self, inputs: impl Inputs<&'a TensorDesc>) -> Result<Outputs<TensorDesc>> {
         let inputs: [_; 3] = one_of_each(self.name(), &inputs.into_inputs())?;
@@ -181,7 +181,8 @@ impl ScatterMax {
     pub(crate) fn resolve(&self, [data, indices, updates]: [&TensorDesc; 3]) -> Result<Scattered> {
         let (actual, expected) = (indices.element_type(), "an integer type".to_string());
         if !actual.is_integer() {
-            return Err(Error::WrongElementType { what: "the indices", expected, actual });
+            let what = "the type of the indices";
+            return Err(Error::WrongElementType { what, expected, actual });
         }
         match self.by {
             ScatterBy::Axis(axis) => self.along_axis(axis, data, indices, updates),
@@ -199,11 +200,11 @@ impl ScatterMax {
         let shape = data.shape();
         let axis = axes::normalize(&[axis], shape.len(), Duplicates::Refuse)?[0];
         let of = indices.shape();
-        // The largest shape that the data allows, for the error.
-        let mut most = shape.to_vec();
-        most[axis] = of.get(axis).copied().unwrap_or(shape[axis]);
-        if of.len() != shape.len() || of.iter().zip(&most).any(|(size, most)| size > most) {
-            check_input(self.name(), 1, &TensorDesc::new(indices.element_type(), most)?, indices)?;
+        if of.len() != shape.len() {
+            return Err(misfit(shape, of, "they need its rank, unless they are vectors"));
+        }
+        if (0..of.len()).any(|other| other != axis && of[other] > shape[other]) {
+            return Err(misfit(shape, of, "they may be larger only along the indexed axis"));
         }
         check_input(self.name(), 2, &TensorDesc::new(data.element_type(), of)?, updates)?;
         let mut own: Vec<Axis> = Vec::new();
@@ -247,20 +248,12 @@ impl ScatterMax {
         updates: &TensorDesc,
     ) -> Result<Scattered> {
         let (shape, of) = (data.shape(), indices.shape());
-        let length = of.last().copied().unwrap_or(usize::MAX);
-        if length > shape.len() {
-            let expected = match of.split_last() {
-                Some((_, rows)) => [rows, &[shape.len()]].concat(),
-                None => vec![shape.len()],
-            };
-            check_input(
-                self.name(),
-                1,
-                &TensorDesc::new(indices.element_type(), expected)?,
-                indices,
-            )?;
-        }
-        let (rows, (outer, inner)) = (&of[..of.len() - 1], shape.split_at(length));
+        let Some((&length, rows)) = of.split_last() else {
+            return Err(misfit(shape, of, "their last axis has the vectors"));
+        };
+        let Some((outer, inner)) = shape.split_at_checked(length) else {
+            return Err(misfit(shape, of, "a vector has at most one number for each axis"));
+        };
         let expected = TensorDesc::new(data.element_type(), [rows, inner].concat())?;
         let is_one = expected.rank() == 0 && updates.len() == 1;
         if !is_one || updates.element_type() != data.element_type() {
@@ -307,6 +300,11 @@ impl ScatterMax {
             Err(Error::IndexOutOfRange { position, value, elements })
         })
     }
+}
+
+/// The error of indices whose shape does not belong to that of the data.
+fn misfit(data: &[usize], shape: &[usize], reason: &'static str) -> Error {
+    Error::ScatterIndicesShape { shape: shape.to_vec(), data: data.to_vec(), reason }
 }
 
 impl Scattered {

@@ -9,7 +9,7 @@ pub(crate) struct Tuning {
     /// workgroup: two rows of each chunk are carried. It has more if there are more invocations than
     /// fill the device.
     pub min_chunk: u64,
-    /// The same, maximum.
+    /// Maximum rows of an invocation.
     pub max_chunk: u64,
     /// Maximum rows of an invocation if a workgroup takes all rows of a column, without a carry list.
     pub last_chunk: u64,

@@ -36,7 +36,7 @@ use options::Reporter;
 /// The maximum size of a piece in bytes. Positions within a piece are `i32`.
 const MAX_PIECE: u64 = 1 << 30;
 
-/// The device and the budget that pieces are planned for.
+/// What pieces are planned for.
 #[derive(Clone, Copy)]
 struct Planning<'a> {
     limits: &'a Limits,
@@ -104,7 +104,7 @@ async fn run_reported(
     run_views(operator, device, &views, max_piece, progress, wait).await
 }
 
-/// The same with views. Their axes are taken in memory order.
+/// Runs an operator on views. It takes their axes in memory order.
 async fn run_views(
     operator: &Operator,
     device: &Device,
@@ -113,7 +113,7 @@ async fn run_views(
     progress: &Reporter,
     wait: bool,
 ) -> Result<Vec<Tensor>> {
-    // Ids and indices are read in order.
+    // The other inputs must be contiguous.
     let others = inputs.iter().skip(1).map(|ids| ids.to_tensor()).collect::<Result<Vec<_>>>()?;
     let operator = match inputs {
         [first, ..] => operator.checked_for(first.desc(), &others.iter().collect::<Vec<_>>())?,

@@ -57,7 +57,7 @@ impl RunOptions {
     /// usable.
     ///
     /// On a GPU it is called after each piece; a run that fits [`RunOptions::max_piece`] is one piece.
-    /// On the CPU it is called at most some hundred times, by any of the working threads, one at a
+    /// On the CPU it is called at most a few hundred times, by any of the working threads, one at a
     /// time, while the others continue. A reduction of the first axis has few parts: on two threads it
     /// was called five times. Gradients of reductions, segments and scatters report only the search for
     /// positions.
@@ -116,9 +116,9 @@ impl Reporter {
         let Some(watcher) = &self.watcher else { return Ok(()) };
         let total = self.total;
         let done = if share < 1.0 { (share * total as f64) as u64 } else { total };
-        // No thread waits for another thread's call: the called function may run an operator, and
-        // while its thread waits for that, the pool may give it a part of this run, which would wait
-        // for the call.
+        // No thread waits for another thread's call: the function may run an operator. While its
+        // thread waits for the operator, the pool may give this thread a part of the current run,
+        // which would wait for the call: a deadlock.
         let mut watcher = match watcher.try_lock() {
             Ok(watcher) => watcher,
             Err(TryLockError::Poisoned(watcher)) => watcher.into_inner(),

@@ -35,7 +35,7 @@ impl Part {
         })
     }
 
-    /// The part of a view.
+    /// This part of a view.
     pub(super) fn of(&self, view: &View) -> Result<View> {
         let mut ranges = self.0.iter().enumerate();
         ranges.try_fold(view.clone(), |view, (axis, range)| view.slice(axis, range.clone()))

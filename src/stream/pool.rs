@@ -141,8 +141,8 @@ impl Work for Pool<'_> {
         let larger = |halves: &[Piece; 2]| halves.iter().map(|half| self.min_bytes(half)).max();
         let mut splits = self.splits(piece);
         let sizes: Vec<u64> = splits.iter().filter_map(larger).collect();
-        // Both halves read overlapping windows. The first split is taken whose larger half has at
-        // most 3/5 of the bytes, or else the split with the smallest larger half.
+        // Both halves read the elements that windows of both cover. Take the first split whose larger
+        // half has at most 3/5 of the bytes, or else the split with the smallest larger half.
         let good = sizes.iter().position(|&size| size <= whole / 5 * 3);
         let best = || (0..sizes.len()).min_by_key(|&i| sizes[i]).filter(|&i| sizes[i] < whole);
         good.or_else(best).map(|i| splits.swap_remove(i))

@@ -69,7 +69,7 @@ impl<'a> Reduce<'a> {
         all.filter(|(_, reduced)| !**reduced).map(|(value, _)| value.clone()).collect()
     }
 
-    /// The position in the whole set of a piece's position.
+    /// Turns a position in a piece into one in the whole set.
     fn position(&self, piece: &Piece, local: i32) -> u64 {
         let (mut rest, mut position, mut weight) = (local as usize, 0, 1);
         let axes = piece.part.0.iter().zip(self.input.desc().shape()).zip(&self.reduced).rev();

@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::operator::Operator;
 use crate::tensor::{Tensor, TensorDesc, TensorView};
 
-/// Whether an operator is one of these.
+/// Whether an operator stores values at positions.
 pub(super) const fn stores_by_position(operator: &Operator) -> bool {
     matches!(
         operator,

@@ -44,8 +44,7 @@ pub(crate) struct Rules {
 
 impl Rules {
     /// # Errors
-    /// [`Error::BadAttribute`] for an initial value that is no element of the type, or beside indices,
-    /// because it has no position.
+    /// [`Error::InitialOutOfRange`]; [`Error::InitialWithIndices`].
     pub(crate) fn new(
         element_type: ElementType,
         (nan, extremum): (Nan, Extremum),
@@ -58,10 +57,10 @@ impl Rules {
             return Ok(Self { ranking, initial: None, empty });
         };
         if indices.is_some() {
-            return Err(initial.refused("absent beside indices: it has no position"));
+            return Err(Error::InitialWithIndices { value: initial.to_string() });
         }
         let bits = initial.bits(element_type)?;
-        // A NaN is canonical, as every NaN of a result.
+        // Makes a NaN canonical, as all NaNs of results are.
         let empty = with_order!(element_type, ranking, order => order.bits(order.key(Key::narrow(bits))).wide());
         Ok(Self { ranking, initial: Some(bits), empty })
     }
@@ -88,19 +87,20 @@ impl Rules {
 pub struct Indices {
     /// Their type: `i32` or `i64`.
     pub element_type: ElementType,
-    /// Selects the last of equal elements, not the first. Only ReduceMax can.
+    /// Selects the last of equal elements, not the first. Only ReduceMax and ArgMax can.
     pub last: bool,
-    /// What they count.
+    /// What the indices count.
     pub numbering: Numbering,
 }
 
-/// What the positions of maxima count.
+/// What indices count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[non_exhaustive]
 pub enum Numbering {
     /// ReduceMax: the elements of the reduced axes, in row-major order. MaxPool: the elements of the
-    /// input, in row-major order. SegmentMax: rows.
+    /// input, in row-major order. SegmentMax: rows. ScatterMax: updates along the axis, or vectors of
+    /// indices.
     #[default]
     Natural,
     /// MaxPool: the elements of the sub-tensor of the axes from this one on, in row-major order;
@@ -117,7 +117,7 @@ impl Indices {
         Self { element_type, last: false, numbering: Numbering::Natural }
     }
 
-    /// Selects the last of equal elements, not the first. Only ReduceMax can.
+    /// Selects the last of equal elements, not the first. Only ReduceMax and ArgMax can.
     pub fn last(mut self, last: bool) -> Self {
         self.last = last;
         self

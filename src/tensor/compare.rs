@@ -39,7 +39,7 @@ pub struct Comparison {
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[non_exhaustive]
 pub struct Mismatch {
-    /// The position, one index per dimension.
+    /// The element's coordinates, one per dimension.
     pub coordinates: Vec<usize>,
     /// The value in the first tensor, as text.
     pub a: String,

@@ -11,7 +11,7 @@ use crate::base::threads;
 /// A dense tensor in host memory, in row-major order.
 ///
 /// Elements are stored as in files and on devices: little-endian, without padding. The address of the
-/// first is a multiple of an element's size. Clones share the data, which may be a memory-mapped file.
+/// first element is a multiple of the element size. Clones share the data, which may be a memory-mapped file.
 ///
 /// ```
 /// use wgmax::{ElementType, Tensor};
@@ -136,8 +136,8 @@ impl Tensor {
         Self::from_memory(desc, Arc::new(data))
     }
 
-    /// The elements of a view of this tensor's memory, contiguous. No copy is made if the view is
-    /// contiguous and has all elements.
+    /// A contiguous tensor with the elements of a view of this tensor's memory. No copy is made if the
+    /// view is contiguous and has all elements.
     pub(crate) fn viewed(&self, view: &View) -> Result<Self> {
         if view.is_contiguous() && view.desc().byte_len() == self.bytes().len() {
             return Ok(Self { desc: view.desc().clone(), data: self.data.clone() });
@@ -151,8 +151,8 @@ impl Tensor {
         })
     }
 
-    /// A new tensor that has this one's elements at the places of a view. The view has every element of
-    /// the new tensor.
+    /// A new tensor with this tensor's elements at the offsets of a view. The view covers the whole new
+    /// tensor. No copy is made if the view is contiguous.
     pub(crate) fn scattered(&self, desc: &TensorDesc, view: &View) -> Result<Self> {
         let data = self.data.clone();
         if view.is_contiguous() {
@@ -281,7 +281,7 @@ impl Tensor {
     }
 }
 
-/// Whether all bytes are 0 or 1. A chunk has no early exit, because it would prevent vectors.
+/// Whether all bytes are 0 or 1. The loop over a chunk has no early exit, which would prevent vectorisation.
 fn are_bools(bytes: &[u8]) -> bool {
     let right = AtomicBool::new(true);
     threads::each(bytes.chunks(1 << 20).collect(), |chunk| {

@@ -61,7 +61,7 @@ params! {
         /// The key of a NaN in 32 bits: all zeros or all ones, as in every other width.
         pub nan_key: u32,
         /// The bits in which keys for the minimum differ from those for the maximum: all bits, or
-        /// the only one of each `bool`. 0 for the maximum.
+        /// bit 0 of each `bool`. 0 for the maximum.
         pub complement: u32,
     }
 }
@@ -115,24 +115,24 @@ pub(crate) trait Key: Lane + BitAnd<Output = Self> {
     fn from_words(low: u32, high: u32) -> Self {
         Self::narrow(u64::from(high) << 32 | u64::from(low))
     }
-    /// A key and its position as one integer. Of equal keys, the one with the first position is the
-    /// largest.
+    /// A key and its position as one integer. If keys are equal, the integer with the first position is
+    /// the largest.
     type Found: Lane;
     fn found(self, position: u32) -> Self::Found;
     /// The position; `u32::MAX` for [`Lane::LOWEST`].
     fn position(found: Self::Found) -> u32;
-    /// A key and its place among few as one integer, which may be narrower than `Found`. Of equal
-    /// keys, the one with the largest number is the largest.
+    /// A key and a small number as one integer, which may be narrower than `Found`. If keys are equal,
+    /// the integer with the largest number is the largest.
     type Placed: Lane;
     /// Narrow integers hold 16 bits of the number.
     fn placed(self, number: u32) -> Self::Placed;
-    /// The number, XORed with `tie_mask`; only the bits that are held.
+    /// The number, XORed with `tie_mask`; only the bits that `Placed` holds.
     fn place(placed: Self::Placed, tie_mask: u32) -> u32;
     /// A number below 2^[`NUMBER_BITS`] and a key as one integer. It orders by the number first.
     fn numbered(self, number: u32) -> Self::Found;
     /// The number.
     fn number(numbered: Self::Found) -> usize;
-    /// The key below a number.
+    /// The key without its number.
     fn unnumbered(numbered: Self::Found) -> Self;
 }
 
@@ -253,7 +253,7 @@ pub(crate) struct Integers<K> {
 /// Floating-point numbers of any range and precision.
 #[derive(Clone, Copy)]
 pub(crate) struct Floats<K> {
-    /// The bits of +inf. Those of a NaN without its sign are greater.
+    /// The bits of +inf. A NaN's bits without the sign are greater.
     pub infinity: K,
     /// The bits of the canonical quiet NaN.
     pub quiet_nan: K,
@@ -480,10 +480,10 @@ mod tests {
             Floats::<u32>::of(ElementType::F32, Ranking { nan_key: nan, ..Ranking::MAXIMUM })
         });
         let minimum = Ranking::new(ElementType::F64, Nan::Ignore, Extremum::Minimum);
-        let least = Floats::<u64>::of(ElementType::F64, minimum);
+        let minimum = Floats::<u64>::of(ElementType::F64, minimum);
         for bits in values.iter().map(|v| v.to_bits()) {
-            assert_eq!(least.key(bits), !wide.key(bits));
-            assert_eq!(least.bits(least.key(bits)), bits);
+            assert_eq!(minimum.key(bits), !wide.key(bits));
+            assert_eq!(minimum.bits(minimum.key(bits)), bits);
         }
         let keys: Vec<u64> = values.iter().map(|v| wide.key(v.to_bits())).collect();
         assert!(keys.is_sorted_by(|a, b| a < b));

@@ -1,5 +1,5 @@
-//! Host memory whose size depends on inputs: exhausted memory is an error. For large buffers Linux is
-//! asked for huge pages.
+//! Host memory whose size depends on inputs: exhausted memory is an error. Large buffers request huge
+//! pages on Linux.
 
 use std::ops::{Deref, DerefMut};
 
@@ -9,7 +9,7 @@ fn refused(bytes: u128) -> Error {
     Error::host_memory(format_args!("a buffer of {bytes} bytes"))
 }
 
-/// 64-bit words in memory of their own.
+/// A buffer of 64-bit words.
 pub struct Words(Memory);
 
 enum Memory {
@@ -42,7 +42,7 @@ mod huge {
     use memmap2::MmapMut;
 
     const PAGE: usize = 2 << 20;
-    /// The minimum words of a buffer in huge pages.
+    /// The minimum size of a buffer in huge pages, in words.
     pub(super) const MIN_WORDS: usize = 2 * PAGE / 8;
 
     /// Pages for a number of words, and the offset of the first whole huge page; `None` if the
@@ -84,7 +84,7 @@ impl Default for Words {
     }
 }
 
-/// An empty vector for `len` items.
+/// An empty vector with a capacity of `len` items.
 pub fn reserved<T>(len: usize) -> Result<Vec<T>> {
     let mut items = Vec::new();
     items.try_reserve_exact(len).map_err(|_| refused(len as u128 * size_of::<T>() as u128))?;
@@ -113,7 +113,7 @@ pub fn push<T>(items: &mut Vec<T>, item: T) -> Result<()> {
     Ok(())
 }
 
-/// The items of an iterator, whose number is unknown.
+/// Collects the items of an iterator.
 pub fn collected<T>(from: impl Iterator<Item = T>) -> Result<Vec<T>> {
     let mut items = reserved(from.size_hint().0)?;
     for item in from {

@@ -60,7 +60,7 @@ impl<T> Outputs<T> {
         Self { names: Names::VALUES, items: vec![item] }
     }
 
-    /// Two gradients: that of the data, which is the values, and that of updates.
+    /// Two gradients: that of the data, named the values, and that of the updates, which has no name.
     pub(crate) fn with_updates(data: T, updates: T) -> Self {
         Self { names: Names::VALUES, items: vec![data, updates] }
     }

@@ -14,8 +14,9 @@ use crate::base::error::{Error, Result};
 /// [`ReduceMax::initial`](crate::operator::ReduceMax::initial).
 ///
 /// Made from a Rust number of up to 64 bits, from a `bool`, or from text (`"-1.5"`, `"nan"`, `"-inf"`), which
-/// is also its form for serde. As an element of a float type it is rounded to the nearest. As an element of
-/// an integer type it must be in range and have no fraction; as a `bool` it must be 0 or 1.
+/// is also its form for serde. As an element of a float type it is rounded to the nearest; a finite number must
+/// stay finite. As an element of an integer type it must be in range and have no fraction; as a `bool` it must
+/// be 0 or 1.
 ///
 /// ```
 /// use wgmax::operator::{ReduceMax, Scalar};
@@ -46,14 +47,19 @@ impl Scalar {
     /// The bits of the element of this type.
     ///
     /// # Errors
-    /// [`Error::BadAttribute`] if an integer type or `bool` has no such element.
+    /// [`Error::InitialOutOfRange`] if the type has no such element, or a float type only infinity.
     pub(crate) fn bits(self, element_type: ElementType) -> Result<u64> {
+        let error = || Error::InitialOutOfRange { value: self.to_string(), element_type };
         if element_type.is_float() {
-            return Ok(self.float_bits(element_type));
+            let bits = self.float_bits(element_type);
+            return match self.is_finite() && is_infinite(bits, element_type) {
+                true => Err(error()),
+                false => Ok(bits),
+            };
         }
         let whole = match self.0 {
             Value::Integer(value) => Some(value),
-            // Saturates, so that what is out of range stays so.
+            // Saturates, so that a value out of range stays out of range.
             Value::Float(bits) => {
                 let value = f64::from_bits(bits);
                 (value.trunc() == value).then_some(value as i128)
@@ -63,18 +69,23 @@ impl Scalar {
             ElementType::Bool => (0..=1).contains(value),
             _ => integer(element_type, *value as u64 & mask(element_type)) == *value,
         };
-        whole.filter(fits).map(|value| value as u64 & mask(element_type)).ok_or_else(|| {
-            bad("an element of the input's type", format!("{self}, and the type {element_type}"))
-        })
+        whole.filter(fits).map(|value| value as u64 & mask(element_type)).ok_or_else(error)
     }
 
-    /// The error of an initial value that may not be there.
+    fn is_finite(self) -> bool {
+        match self.0 {
+            Value::Integer(_) => true,
+            Value::Float(bits) => f64::from_bits(bits).is_finite(),
+        }
+    }
+
+    /// The error of an initial value that is not allowed.
     pub(crate) fn refused(self, expected: &'static str) -> Error {
         bad(expected, self.to_string())
     }
 
-    /// The number as an `f32`: exactly, or the neighbour whose last bit is 1. To round that to fewer bits is to
-    /// round the number.
+    /// The number as an `f32`: exactly, or the neighbour whose last bit is 1. Rounding that to fewer bits gives
+    /// the same result as rounding the number.
     fn odd(self) -> f32 {
         let (near, order) = match self.0 {
             Value::Integer(value) => (value as f32, (value as f32 as i128).abs().cmp(&value.abs())),
@@ -105,7 +116,17 @@ impl Scalar {
     }
 }
 
-/// The bits of an element.
+fn is_infinite(bits: u64, float: ElementType) -> bool {
+    let infinity = match float {
+        ElementType::F16 => f16::INFINITY.to_bits().into(),
+        ElementType::Bf16 => bf16::INFINITY.to_bits().into(),
+        ElementType::F64 => f64::INFINITY.to_bits(),
+        _ => f32::INFINITY.to_bits().into(),
+    };
+    bits & (mask(float) >> 1) == infinity
+}
+
+/// A mask of the bits of an element.
 fn mask(element_type: ElementType) -> u64 {
     u64::MAX >> (64 - 8 * element_type.size())
 }
@@ -129,7 +150,7 @@ impl FromStr for Scalar {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        // No integer is -0.
+        // -0 is not an integer.
         let integer = text.parse().map(Value::Integer).ok();
         let integer = integer.filter(|_| text != "-0");
         let float = || text.parse().map(|value: f64| Value::Float(value.to_bits()));
@@ -212,14 +233,17 @@ mod tests {
         assert_eq!(bits(16_777_217, F32), Some(16_777_216f32.to_bits().into()));
         assert_eq!(bits(0.1, F32), Some(0.1f32.to_bits().into()));
         assert_eq!(bits(-0.0, F64), Some(1 << 63));
-        assert_eq!([bits(1e9, F16), bits(f16::from_f32(0.5), F16)], [Some(0x7c00), Some(0x3800)]);
-        // Once, from all bits: not first to 24 or 53.
+        assert_eq!(bits(f16::from_f32(0.5), F16), Some(0x3800));
+        assert_eq!([bits(65_519, F16), bits(f64::INFINITY, F16)], [Some(0x7bff), Some(0x7c00)]);
+        // Finite numbers that only infinity is near to.
+        assert_eq!([bits(65_520, F16), bits(-1e9, F16), bits(-1e99, F32)], [None; 3]);
+        // Rounded once, from all bits: not first to 24 or 53 bits.
         let above = 1.0 + 2f64.powi(-11) + 2f64.powi(-30);
         assert_eq!([bits(above, F16), bits(-above, F16)], [Some(0x3c01), Some(0xbc01)]);
         assert_eq!(bits(1.0 + 2f64.powi(-11), F16), Some(0x3c00));
         let above = (1u64 << 62) + (1 << 54) + 1;
         assert_eq!([bits(above, Bf16), bits(above - 1, Bf16)], [Some(0x5e81), Some(0x5e80)]);
-        assert_eq!([bits(f64::MAX, Bf16), bits(1e-300, F16)], [Some(0x7f80), Some(0)]);
+        assert_eq!([bits(f64::MAX, Bf16), bits(1e-300, F16)], [None, Some(0)]);
         assert_eq!(bits(-1, Bf16), Some(0xbf80));
         assert!(f32::from_bits(bits(f64::NAN, F32).unwrap() as u32).is_nan());
     }

@@ -9,7 +9,7 @@ use super::{View, memory};
 use crate::base::error::Result;
 use crate::base::threads;
 
-/// Elements that are copied by plain loops. Larger blocks are halved along their longest axis, so
+/// Maximum elements of a block that plain loops copy. Larger blocks are halved along their longest axis, so
 /// that a block's source and target are in the first cache, whatever the order of the pitches.
 const BLOCK: usize = 1024;
 /// Minimum bytes that a thread copies at a time.
@@ -45,7 +45,7 @@ impl View {
 }
 
 impl Loops {
-    /// Copies the elements, of `item` bytes each, from their places in `from` to the beginning of
+    /// Copies the elements, of `item` bytes each, from their offsets in `from` to the beginning of
     /// `to`, in their order.
     pub(crate) fn gather(&self, item: usize, from: &[u8], to: &mut [u8]) {
         match item {
@@ -56,7 +56,7 @@ impl Loops {
         }
     }
 
-    /// Copies elements from the beginning of `from` to their places in `to`.
+    /// Copies elements from the beginning of `from` to their offsets in `to`.
     pub(crate) fn scatter(&self, item: usize, from: &[u8], to: &mut [u8]) {
         match item {
             1 => self.scatter_as::<[u8; 1]>(from, to),
@@ -70,9 +70,9 @@ impl Loops {
         let (from, to): (&[T], &mut [T]) = (items(from), bytemuck::cast_slice_mut(to));
         let (len, min) = (self.len(), PART / size_of::<T>());
         let to = &mut to[..len];
-        // A part has whole indices of the outermost axis, at least as many as a cache line has
-        // elements, because the source may be contiguous along this axis. If the axis is short,
-        // parts are arbitrary.
+        // A part is some whole steps along the outermost axis: at least as many as a cache line has
+        // elements, because the source may be contiguous along this axis. If the axis is short, parts
+        // may begin anywhere.
         let (outer, inner) = self.axes.first().map_or((1, 1), |axis| (axis.0, len / axis.0.max(1)));
         let some = match outer >= 4 * LINE * threads::count() {
             true => min.div_ceil(inner.max(1)).max(LINE) * inner,
@@ -100,8 +100,8 @@ impl Loops {
         }
     }
 
-    /// The first place, and loops over the numbers of the elements in the order of their places.
-    /// `None` if there are gaps between the places.
+    /// The lowest offset, and loops over the numbers of the elements in memory order. `None` if memory
+    /// has gaps between the elements.
     fn inverse(&self) -> Option<(usize, Self)> {
         let (mut first, mut from) = (self.first, 0);
         // For each axis its size, its pitch, and its step among the numbers of the elements.
@@ -150,10 +150,10 @@ fn items<T: Pod>(bytes: &[u8]) -> &[T] {
     bytemuck::cast_slice(&bytes[..bytes.len() / size_of::<T>() * size_of::<T>()])
 }
 
-/// Copies a block of elements, from `first` on to `at` on. No axis has size 0.
+/// Copies a block of elements from `from`, which begins at `first`, to `to`, at `at`. No axis has size 0.
 fn copy<T: Pod>(axes: &[Axis], from: &[T], first: isize, to: &mut [T], at: isize) {
     let len: usize = axes.iter().map(|axis| axis.size).product();
-    // A run is not cut but copied as a whole.
+    // Contiguous elements are not cut but copied as a whole.
     let run = usize::from(matches!(axes.last(), Some(Axis { from: 1, to: 1, .. })));
     let longest = (0..axes.len() - run).max_by_key(|&i| axes[i].size);
     match longest.filter(|&i| len > BLOCK && axes[i].size > 1) {
@@ -184,7 +184,7 @@ fn plain<T: Pod>(axes: &[Axis], from: &[T], first: isize, to: &mut [T], at: isiz
         Axis { from: 0, to: 1, .. } if inner.is_empty() => {
             to[at as usize..][..size].fill(from[first as usize]);
         }
-        // A plain loop, without a bounds check for each place.
+        // A plain loop, without a bounds check for each element.
         Axis { to: 1, .. } if inner.is_empty() => {
             let target = to[at as usize..][..size].iter_mut();
             let reach = (size - 1) * apart;
@@ -230,7 +230,7 @@ mod tests {
                 let (item, loops) = (t.size(), view.loops());
                 let element = |i: usize| &memory[i * item..][..item];
                 let expected: Vec<u8> =
-                    (0..loops.len()).flat_map(|i| element(loops.place(i))).copied().collect();
+                    (0..loops.len()).flat_map(|i| element(loops.offset(i))).copied().collect();
                 let found = view.gather(memory).unwrap();
                 assert!(*found == *expected, "{view}");
                 let mut scattered = vec![0u64; memory.len() / 8];

@@ -27,7 +27,7 @@ use crate::base::error::{Error, Result};
 pub struct View {
     desc: TensorDesc,
     /// The offset and the pitches; `None` if the elements are in row-major order without gaps.
-    places: Option<(usize, Vec<isize>)>,
+    layout: Option<(usize, Vec<isize>)>,
 }
 
 impl View {
@@ -48,7 +48,7 @@ impl View {
         if desc.is_empty() || offset == 0 && matches!(loops.axes[..], [] | [(_, 1)]) {
             return Ok(desc.into());
         }
-        let view = Self { desc, places: Some((offset, pitches)) };
+        let view = Self { desc, layout: Some((offset, pitches)) };
         let ends = view.ends();
         if ends.0 < 0 {
             return Err(view.bad("an element would be before the beginning of the memory"));
@@ -94,7 +94,7 @@ impl View {
 
     /// The offset of the first element in the memory, in elements.
     pub fn offset(&self) -> usize {
-        self.places.as_ref().map_or(0, |places| places.0)
+        self.layout.as_ref().map_or(0, |layout| layout.0)
     }
 
     /// The distance from one element to the next along each axis. For an axis of one element it has no
@@ -108,12 +108,12 @@ impl View {
             }
             pitches
         };
-        self.places.as_ref().map_or_else(row_major, |places| places.1.clone())
+        self.layout.as_ref().map_or_else(row_major, |layout| layout.1.clone())
     }
 
     /// Whether the elements are in row-major order without gaps, from the beginning of the memory.
     pub fn is_contiguous(&self) -> bool {
-        self.places.is_none()
+        self.layout.is_none()
     }
 
     /// The bytes from the beginning of the memory to the end of the last element. A buffer needs
@@ -293,7 +293,7 @@ impl View {
         let mut span: isize = 1;
         for (pitch, size) in axes {
             if size > 1 && pitch < span {
-                return Err(self.bad("two elements of a result may share a place in memory"));
+                return Err(self.bad("two elements of a result may share an address"));
             }
             span = span.saturating_add(pitch.saturating_mul(size as isize - 1));
         }
@@ -318,7 +318,7 @@ fn bad(desc: &TensorDesc, offset: usize, pitches: Vec<isize>, reason: &'static s
 
 impl From<TensorDesc> for View {
     fn from(desc: TensorDesc) -> Self {
-        Self { desc, places: None }
+        Self { desc, layout: None }
     }
 }
 
@@ -343,7 +343,7 @@ impl fmt::Debug for View {
 impl fmt::Display for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.desc)?;
-        match &self.places {
+        match &self.layout {
             Some((offset, pitches)) => write!(f, " at {offset} by {pitches:?}"),
             None => Ok(()),
         }
@@ -354,7 +354,7 @@ impl fmt::Display for View {
 /// neighbouring axes are merged if they have a common pitch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Loops {
-    /// The place of the first element.
+    /// The offset of the first element.
     pub first: isize,
     /// The size and the pitch of each axis, the outermost first.
     pub axes: Vec<(usize, isize)>,
@@ -379,7 +379,7 @@ impl Loops {
         self.axes.iter().map(|axis| axis.0).product()
     }
 
-    /// Elements that are contiguous, at least: those of the innermost loop, if it has no gaps.
+    /// The number of elements that are always contiguous: those of the innermost loop, if it has no gaps.
     pub(crate) fn run(&self) -> usize {
         match self.axes.last() {
             Some(&(size, 1)) => size,
@@ -387,8 +387,8 @@ impl Loops {
         }
     }
 
-    /// The place of an element by its number.
-    pub(crate) fn place(&self, mut number: usize) -> usize {
+    /// The offset of an element, given its number.
+    pub(crate) fn offset(&self, mut number: usize) -> usize {
         let mut at = self.first;
         for &(size, pitch) in self.axes.iter().rev() {
             at += (number % size) as isize * pitch;
@@ -428,12 +428,12 @@ impl Loops {
         }
     }
 
-    /// The runs of contiguous elements: their places, and their numbers.
+    /// The runs of contiguous elements: their offsets, and their numbers.
     pub(crate) fn runs(self) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
         let (len, all) = (self.run(), self.len());
         (0..all).step_by(len.max(1)).map(move |number| {
-            let place = self.place(number);
-            (place..place + len, number..number + len)
+            let offset = self.offset(number);
+            (offset..offset + len, number..number + len)
         })
     }
 }
@@ -446,20 +446,20 @@ mod tests {
         TensorDesc::new(ElementType::F32, shape).unwrap()
     }
 
-    /// The places of all elements, by the definition.
-    fn places(view: &View) -> Vec<usize> {
-        let mut places = vec![view.offset() as isize];
+    /// The offsets of all elements, by the definition.
+    fn offsets(view: &View) -> Vec<usize> {
+        let mut offsets = vec![view.offset() as isize];
         for (&size, pitch) in view.desc().shape().iter().zip(view.pitches()) {
-            places = places
+            offsets = offsets
                 .iter()
-                .flat_map(|&place| (0..size as isize).map(move |i| place + i * pitch))
+                .flat_map(|&offset| (0..size as isize).map(move |i| offset + i * pitch))
                 .collect();
         }
-        places.iter().map(|&place| place as usize).collect()
+        offsets.iter().map(|&offset| offset as usize).collect()
     }
 
     #[test]
-    fn loops_visit_the_places_of_the_definition() {
+    fn loops_visit_the_offsets_of_the_definition() {
         let whole = View::from(desc(&[2, 3, 4, 5]));
         assert!(whole.is_contiguous() && whole.loops().axes == [(120, 1)]);
         let permuted = whole.permute(&[3, 0, 2, 1]).unwrap();
@@ -476,12 +476,12 @@ mod tests {
             (View::with_aligned_rows(desc(&[3, 5, 7]), 64).unwrap(), 2),
             (whole.slice(2, 2..2).unwrap(), 2),
         ] {
-            let (loops, expected) = (view.loops(), places(&view));
+            let (loops, expected) = (view.loops(), offsets(&view));
             assert_eq!(loops.axes.len(), axes, "{view}: {loops:?}");
             assert_eq!(loops.len(), expected.len());
-            let found: Vec<usize> = (0..loops.len()).map(|i| loops.place(i)).collect();
+            let found: Vec<usize> = (0..loops.len()).map(|i| loops.offset(i)).collect();
             assert_eq!(found, expected, "{view}");
-            let found: Vec<usize> = loops.clone().runs().flat_map(|(places, _)| places).collect();
+            let found: Vec<usize> = loops.clone().runs().flat_map(|(offsets, _)| offsets).collect();
             assert_eq!(found, expected, "{view}");
             let end = expected.iter().max().map_or(0, |last| 4 * (last + 1));
             assert_eq!(view.byte_len(), end, "{view}");

@@ -86,10 +86,10 @@ pub(crate) fn merge<L: Load>(load: L, keys: &mut [L::Lane], items: &[L::Item]) {
     }
 }
 
-/// In which order [`merge_rows`] takes rows.
+/// The order in which [`merge_rows`] takes rows. It prefetches the memory after them, except for `Anywhere`.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum RowOrder {
-    /// A row of each stream. The memory after it is prefetched.
+    /// One row of each stream at a time.
     Streams,
     /// Neighbours.
     Neighbours,

@@ -69,7 +69,7 @@ impl<O: KeyOrder> Loop for Places<'_, O> {
     }
 }
 
-/// Ranks with places. Of equal ranks the higher place counts or, if places are mirrored, the lower one.
+/// Ranks with places. If ranks are equal, the higher place wins or, if `tie_mask` inverts places, the lower one.
 #[derive(Clone, Copy)]
 struct PlacedRanks<O> {
     order: O,
@@ -109,9 +109,9 @@ fn find<K: Key>(row: &[K], last: bool, numbers: &[K; MAX_CHUNK], is: impl Fn(K) 
         seen += chunk;
         if seen >= row.len() || items.iter().fold(false, |any, &item| any | is(item)) {
             let items = items.iter().zip(numbers);
-            let least = |least: K, (&item, &at)| least.min(if is(item) { at } else { absent });
-            // It exists, unless the item is not in the row.
-            let at = (items.fold(absent, least).wide() as usize).min(chunk - 1);
+            let join = |first: K, (&item, &at)| first.min(if is(item) { at } else { absent });
+            // Without the item, the result would be another place of the row.
+            let at = (items.fold(absent, join).wide() as usize).min(chunk - 1);
             return begin + if last { chunk - 1 - at } else { at };
         }
     }

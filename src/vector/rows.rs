@@ -52,8 +52,8 @@ impl<O: KeyOrder> Loop for Rows<'_, O> {
     }
 }
 
-/// The maxima of rows of `len` items, block by block: `store` puts them into the results of a block.
-/// The position of an item counts from the first one of its block, and is less than 2^16.
+/// The maxima of rows of `len` items, in batches of rows: `store` writes those of a batch to its results.
+/// Positions count items from the first one of the batch, and are less than 2^16.
 #[inline(always)]
 pub(super) fn blocks<L: Load, T>(
     load: L,
@@ -77,7 +77,7 @@ pub(super) fn blocks<L: Load, T>(
         let found = if width < len {
             by_lanes(load, items, len, width, keys, next)
         } else {
-            // The next block.
+            // Prefetches the next batch.
             let lines = items.chunks(vector::<L::Item>());
             lines.for_each(|line| prefetch(line, size_of_val(items)));
             short(load, items, len, keys, next)
@@ -92,7 +92,7 @@ fn long_rows<O: KeyOrder>(elements: Elements<O>, items: &[O::Key], len: usize, o
     let row = |i: usize| &items[i * len..][..len];
     let mut done = 0;
     if len * size_of::<O::Key>() < LONG_ROW {
-        // A row of each stream at once.
+        // One row of each stream at a time.
         let share = out.len() / STREAMS;
         for i in 0..share {
             let max =

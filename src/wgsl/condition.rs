@@ -1,6 +1,6 @@
 //! Conditions of `@if`: names, `!`, `&&`, `||` and parentheses.
 
-/// A condition on what a text is made for.
+/// A condition on the variant that a text is made for.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Condition<'a> {
     Always,

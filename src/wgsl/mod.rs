@@ -26,7 +26,7 @@ pub(crate) use structure::Type;
 pub(crate) use structure::{Member, Params, Structure, Uniform, params, uniform};
 
 /// The text of the entry point `main` in a file such as `reduce/rows`. `holds` says whether a
-/// condition's name holds. `generated` are the declarations of this text alone.
+/// condition's name holds. `generated` has the declarations that only this text gets.
 pub(crate) fn resolve(root: &str, holds: &dyn Fn(&str) -> bool, generated: &str) -> String {
     static MODULES: OnceLock<HashMap<&str, Module<'static>>> = OnceLock::new();
     let modules = MODULES

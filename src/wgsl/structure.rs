@@ -9,7 +9,7 @@ pub(crate) struct Structure {
 }
 
 impl Structure {
-    /// Its members with their offsets. Members of inline structures are in their place.
+    /// Its members with their offsets. An inline structure is replaced by its members.
     pub(crate) fn members(&self) -> Vec<(usize, &'static Member)> {
         let mut all = Vec::new();
         for member in self.members {
@@ -30,7 +30,7 @@ pub(crate) struct Member {
     /// The lines of its comment.
     pub comment: &'static [&'static str],
     pub name: &'static str,
-    /// Where it is in Rust, in bytes.
+    /// Its offset in the Rust structure, in bytes.
     pub offset: usize,
     pub of: Type,
 }

@@ -28,8 +28,7 @@ pub fn seed() -> u64 {
     seed
 }
 
-/// How many random rounds: `WGMAX_ROUNDS`, or `default`. A short run, of less than 100, has no more than
-/// by default.
+/// How many random rounds: `WGMAX_ROUNDS`, or `default`. A short run, of fewer than 100, has at most `default`.
 pub fn rounds(default: u64) -> u64 {
     match std::env::var("WGMAX_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()) {
         Some(short @ ..100) => default.min(short),
@@ -38,7 +37,7 @@ pub fn rounds(default: u64) -> u64 {
 }
 
 /// Some of a list of cases, others for each `turn`: all if `WGMAX_ROUNDS` is 400 or more, half by default, a
-/// quarter in a short run. `WGMAX_TURN` is added, so that the runs on several drivers take others.
+/// quarter in a short run. `WGMAX_TURN` is added to `turn`, so that runs on different drivers take other cases.
 pub fn some<T: Copy>(all: &[T], turn: usize) -> Vec<T> {
     let own = std::env::var("WGMAX_TURN").ok().and_then(|own| own.parse().ok());
     let turn = turn + own.unwrap_or(0);
@@ -55,15 +54,14 @@ pub fn tensor(t: ElementType, shape: &[usize], style: usize, random: &mut Random
     wgmax_verify::tensor(t, shape, Style::ALL[style], random).unwrap()
 }
 
-/// The device with the tuning for hardware and with that for software adapters: both must be
-/// right on any adapter.
-pub fn plans(device: &Device) -> [Device; 2] {
+/// The device with hardware tuning, and with software tuning: both must be right on any adapter.
+pub fn both_tunings(device: &Device) -> [Device; 2] {
     [Tuning::hardware(), Tuning::software()].map(|tuning| device.with_tuning(tuning))
 }
 
 /// The device and its tuning, for messages.
 pub fn describe(device: &Device) -> String {
-    format!("{}, plans for {}", device.info(), device.tuning().name())
+    format!("{}, {} tuning", device.info(), device.tuning().name())
 }
 
 /// Limits with some of them changed.

@@ -1,4 +1,4 @@
-//! Protobuf by hand, and the parts of ONNX models. The command's tests share it.
+//! Encodes Protobuf messages, and the parts of ONNX models. The command's tests share it.
 
 #![allow(dead_code)]
 
@@ -36,7 +36,7 @@ pub fn unpacked(field: u64, values: &[i64]) -> Vec<u8> {
     values.iter().flat_map(|&v| int(field, v)).collect()
 }
 
-/// A tensor's dims and data_type, before whatever holds its elements.
+/// A tensor's dims and data_type, followed by `rest`, which holds its elements.
 pub fn tensor(dims: &[i64], data_type: i64, rest: &[Vec<u8>]) -> Vec<u8> {
     [unpacked(1, dims), int(2, data_type), rest.concat()].concat()
 }
@@ -56,7 +56,7 @@ pub fn node(op: &str, inputs: &[&str], outputs: &[&str], rest: &[Vec<u8>]) -> Ve
 }
 
 pub fn value(field: u64, name: &str) -> Vec<u8> {
-    // Of a type, but of no shape.
+    // It has a type, but no shape.
     len(field, [len(1, name), len(2, len(1, int(1, 1)))].concat())
 }
 

@@ -1,9 +1,9 @@
-//! A program that has opened a device of its own.
+//! Programs with a device of their own.
 
 use wgmax::Tensor;
 use wgmax::wgpu::{self, BufferUsages};
 
-/// A program of its own, which knows nothing of wgmax.
+/// A program that opened a device with wgpu, not with wgmax.
 pub struct Program {
     pub instance: wgpu::Instance,
     pub adapter: wgpu::Adapter,
@@ -11,7 +11,7 @@ pub struct Program {
     pub queue: wgpu::Queue,
 }
 
-/// A device with limits as a program may ask for; none where `WGMAX_NO_GPU` says so.
+/// A program whose device has the given limits. `None` if there is no GPU and `WGMAX_NO_GPU` is set.
 pub fn program(limits: impl Fn(wgpu::Limits) -> wgpu::Limits) -> Option<Program> {
     super::gpu()?;
     let instance =
@@ -45,7 +45,7 @@ impl Program {
         self.device.create_buffer(&descriptor)
     }
 
-    /// A buffer of just the tensor's words, behind `offset` bytes.
+    /// A buffer of `offset` bytes and then only the tensor's words.
     pub fn upload(&self, tensor: &Tensor, offset: u64) -> wgpu::Buffer {
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         let mut bytes = tensor.bytes().to_vec();

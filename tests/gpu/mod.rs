@@ -1,5 +1,5 @@
-//! Shader = CPU kernel after every launch, CPU = oracle: over random shapes, types, attributes,
-//! limits and tunings, and over fixed traps by the plans for hardware and for software adapters.
+//! Compares shaders with CPU kernels after every launch, and the CPU with the oracle: for random shapes, types,
+//! attributes, limits and tunings, and for fixed traps with both tunings for GPUs.
 
 mod pool;
 mod reduce;
@@ -90,7 +90,7 @@ fn compare_launches(
             }
             assert!(
                 bytes.len().max(cpu.len()) - common < 16,
-                "{what}: less than a block is beside"
+                "{what}: the lengths differ by a block or more"
             );
         })
         .unwrap();

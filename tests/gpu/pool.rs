@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::{check_random, check_within, compare_launches, plan_within, rounds, variants};
-use crate::common::{Random, check_oracle, describe, gpu, limited, plans, seed, some, tensor};
+use crate::common::{
+    Random, both_tunings, check_oracle, describe, gpu, limited, seed, some, tensor,
+};
 use wgmax::operator::{Indices, Layout, MaxPool, Numbering, Operator, Rounding};
 use wgmax::plan::Limits;
 use wgmax::{
@@ -51,7 +53,7 @@ const INDEX: Reached = &["pool_gather indices"];
 /// Positions by two launches, and by more.
 const TWO: Reached = &["pool_gather indices to_positions", "pool_gather indices from_positions"];
 const MORE: Reached = &["pool_gather indices from_positions to_positions"];
-/// Windows that split axes evenly.
+/// Adaptive windows.
 const SHARED: Reached = &["pool_gather shared_out"];
 const SHARED_BLOCKS: Reached = &["pool_blocks shared_out"];
 const SHARED_INDEX: Reached = &["pool_gather indices shared_out"];
@@ -64,11 +66,11 @@ const SLIDING_INDEX: Reached = &["pool_gather indices", "pool_sliding_window ind
 
 /// A pooling that planners or drivers get wrong, and that random cases seldom draw.
 struct Trap {
-    /// What the plan for hardware without tiles and sliding windows must reach, and the one for software
-    /// adapters.
+    /// What plans must reach with the tuning for hardware, without tiles and sliding windows, and with the one
+    /// for software adapters.
     hardware: Reached,
     software: Reached,
-    /// The same for positions. The first plan must reach only those of `pool_gather`.
+    /// The same for positions. With the first tuning, plans must reach only those of `pool_gather`.
     index: Reached,
     shape: &'static [usize],
     pool: MaxPool,
@@ -106,7 +108,7 @@ impl Trap {
 
 fn traps() -> Vec<Trap> {
     vec![
-        // Windows over whole blocks: long, several apart, in the padding of another axis.
+        // Windows over whole blocks: long, with strides and dilations, in the padding of another axis.
         reach(BLOCKS, ANY, SLIDING_INDEX).nxc(&[1, 40, 16], [&[9], &[1], &[1], &[4], &[4]]),
         reach(BLOCKS, BLOCKS, TWO).nxc(&[2, 41, 32], [&[31], &[1], &[1], &[40], &[33]]),
         reach(BLOCKS, ANY, SLIDING_INDEX).nxc(&[1, 90, 16], [&[17], &[2], &[1], &[8], &[9]]),
@@ -118,7 +120,7 @@ fn traps() -> Vec<Trap> {
             .nxc(&[2, 3, 40, 16], [&[1, 9], &[2, 1], &[1, 1], &[3, 4], &[2, 4]]),
         reach(BLOCKS, ANY, SLIDING_INDEX)
             .ncx(&[1, 1, 33, 64], [&[13, 1], &[1, 1], &[1, 1], &[6, 0], &[6, 0]]),
-        // Sliding windows over whole blocks, one and two beside one another.
+        // Sliding windows over whole blocks, along one axis and two.
         reach(BLOCKS, SLIDING, SLIDING_INDEX).nxc(&[2, 9, 48], [&[3], &[2], &[1], &[1], &[1]]),
         reach(BLOCKS, SLIDING, SLIDING_INDEX)
             .nxc(&[2, 9, 7, 16], [&[3, 2], &[2, 1], &[1, 2], &[2, 1], &[0, 2]]),
@@ -126,8 +128,8 @@ fn traps() -> Vec<Trap> {
             .nxc(&[1, 5, 5, 32], [&[2, 3], &[1, 1], &[3, 2], &[2, 3], &[2, 3]]),
         reach(BLOCKS, SLIDING, SLIDING_INDEX)
             .ncx(&[3, 2, 31, 48], [&[9, 1], &[1, 1], &[1, 1], &[4, 0], &[3, 0]]),
-        // Over elements, of lines that are whole blocks and that are not; of one row and several;
-        // the last tap nearer than the others; parts of a line.
+        // Over elements: lines of whole blocks and others, windows of one row and several, the last tap nearer
+        // than the others, parts of a line.
         reach(CONTIGUOUS, SLIDING, SLIDING_INDEX).ncx(&[2, 3, 48], [&[5], &[1], &[1], &[2], &[2]]),
         reach(CONTIGUOUS, WORDS, SLIDING_INDEX).ncx(&[2, 3, 52], [&[5], &[1], &[1], &[2], &[2]]),
         reach(GATHER, WORDS, SLIDING_INDEX).ncx(&[1, 2, 44], [&[3], &[4], &[8], &[15], &[5]]),
@@ -146,19 +148,18 @@ fn traps() -> Vec<Trap> {
         reach(GATHER, ANY, ANY)
             .ncx(&[2, 2, 5, 6, 7], [&[2, 3, 2], &[1, 1, 2], &[1; 3], &[1, 1, 0], &[0, 1, 1]]),
         reach(GATHER, ANY, ANY).ncx(&[1, 2, 5001], [&[3], &[1], &[1], &[1], &[1]]),
-        // Windows that lie in the padding for the most part, and of more taps than an invocation
-        // may visit.
+        // Windows mostly in the padding, some with more taps than an invocation may visit.
         reach(GATHER, GATHER, INDEX).ncx(&[1, 1, 4], [&[100_000], &[1], &[5], &[499_995], &[5]]),
         reach(GATHER, GATHER, MORE).ncx(&[1, 3, 9], [&[70_000], &[7], &[1], &[69_990], &[60]]),
         reach(GATHER, GATHER, INDEX).nxc(&[2, 7, 5], [&[200], &[3], &[9], &[1700], &[150]]),
         // Results of a piece that do not begin with the first channel.
         reach(GATHER, GATHER, INDEX).nxc(&[1, 600, 7], [&[2], &[1], &[1], &[0], &[8]]),
         reach(CONTIGUOUS, CONTIGUOUS, INDEX).nxc(&[2, 69, 9], [&[1], &[1], &[1], &[0], &[3]]),
-        // Large windows that lie apart, and one window over all.
+        // Large windows side by side, and one window over all elements.
         reach(GATHER, GATHER, INDEX).ncx(&[1, 2, 4000], [&[400], &[400], &[1], &[0], &[0]]),
         reach(ROWS, ROWS, TWO).ncx(&[3, 5, 7, 7], [&[7, 7], &[1, 1], &[1, 1], &[0, 0], &[0, 0]]),
-        // Windows that split axes evenly: single elements and blocks of several axes, long windows made
-        // of shorter ones, more windows than elements, and more windows than 16 bits count.
+        // Adaptive windows: single elements and blocks of several axes, long windows made of shorter ones,
+        // more windows than elements, and more windows than 16 bits count.
         reach(SHARED, SHARED, SHARED_TWO).adaptive(&[2, 3, 31, 31], &[7, 7]),
         reach(SHARED, SHARED, ANY).adaptive(&[1, 2, 5, 9, 4], &[3, 4, 3]),
         reach(SHARED, SHARED, SHARED_INDEX).adaptive(&[1, 3, 6, 5], &[4, 7]),
@@ -169,7 +170,7 @@ fn traps() -> Vec<Trap> {
         reach(SHARED, SHARED, ANY).adaptive(&[1, 1, 70_001], &[7]),
         reach(SHARED_BLOCKS, SHARED_BLOCKS, SHARED_INDEX).adaptive_nxc(&[2, 9, 11, 16], &[4, 5]),
         reach(SHARED, SHARED, SHARED_INDEX).adaptive_nxc(&[2, 9, 11, 3], &[4, 13]),
-        // Some axes alone.
+        // Along some axes only.
         reach(SHARED, SHARED, SHARED_INDEX).adaptive(&[2, 3, 8, 31], &[4, 7]),
         reach(ANY, ANY, ANY).adaptive(&[2, 3, 31, 8], &[7, 8]),
         reach(ANY, ANY, ANY).adaptive(&[2, 3, 8, 12], &[2, 1]),
@@ -178,11 +179,11 @@ fn traps() -> Vec<Trap> {
     ]
 }
 
-/// Plans each trap for each type by both plans, which must reach the trap's kernels, and runs it for some.
+/// Plans each trap for each type. The plans must reach the trap's kernels, and those of some types run.
 #[test]
 fn known_traps_agree_three_ways() {
     let Some(device) = gpu() else { return };
-    let [hardware, software] = plans(&device);
+    let [hardware, software] = both_tunings(&device);
     let untiled = device.with_tuning(Tuning::hardware().without_tiles());
     let mut random = Random(11);
     let mut tiled = BTreeSet::new();
@@ -252,7 +253,7 @@ fn known_traps_agree_three_ways() {
 #[test]
 fn the_only_window_may_be_partial() {
     let mut devices = vec![Device::cpu()];
-    devices.extend(gpu().iter().flat_map(plans));
+    devices.extend(gpu().iter().flat_map(both_tunings));
     let all: Vec<&Device> = devices.iter().collect();
     let mut random = Random(3);
     // Shape, kernel, strides, dilations, padding before and after: each of two axes.
@@ -305,8 +306,7 @@ fn the_only_window_may_be_partial() {
     }
 }
 
-/// No launch may run longer than its limit, whatever the attributes; and what
-/// cannot be done is an error.
+/// For any attributes, planning gives an error or a plan within its limits.
 #[test]
 fn hostile_attributes_are_errors_or_plans() {
     let numbers = [1, 2, 3, 7, 1 << 16, 1 << 26, (1 << 31) - 1, 1 << 31, 1 << 40, usize::MAX];
@@ -349,8 +349,8 @@ fn hostile_attributes_are_errors_or_plans() {
     }
 }
 
-/// Channels beside each other, as in pictures: if the lines of all channels are whole words, launches have such
-/// lines, not rows of channels.
+/// Channels last, as in pictures: if the lines of all channels are whole words, the last axis and the channels
+/// become one axis.
 #[test]
 fn windows_of_pictures_have_whole_lines() {
     let all =
@@ -363,12 +363,12 @@ fn windows_of_pictures_have_whole_lines() {
     }
 }
 
-/// Windows along one to three axes that tiles make of shorter ones: with dilations, strides and padding,
+/// Windows along one to three axes that tiles compute from shorter ones: with dilations, strides and padding,
 /// with lengths that are powers of two and others, and with tiles at the ends of planes.
 #[test]
 fn long_windows_double() {
     let Some(device) = gpu() else { return };
-    let [device, _] = plans(&device);
+    let [device, _] = both_tunings(&device);
     let mut random = Random(5);
     // Shape, kernel, strides, dilations, padding.
     type Long =
@@ -400,13 +400,13 @@ fn long_windows_double() {
     }
 }
 
-/// Planes that no binding holds, of windows that several launches look for: they are cut.
+/// Planes that no binding holds are cut, also if several launches find the positions.
 #[test]
 fn planes_wider_than_a_binding_are_cut() {
     let Some(device) = gpu() else { return };
     let seed = seed();
     let mut random = Random(seed);
-    // Shape, kernel, strides, dilations, padding, each of two axes but for the shape.
+    // Shape; kernel, strides, dilations and padding of two axes.
     type Cut = ([usize; 4], [usize; 2], [usize; 2], [usize; 2], [usize; 2]);
     let cuts: &[Cut] = &[
         ([2, 2, 60, 40], [5, 5], [1, 1], [1, 1], [2, 2]),
@@ -442,7 +442,7 @@ fn planes_wider_than_a_binding_are_cut() {
                 let limits = limited(device.info().limits.clone(), |limits| {
                     limits.max_binding_size = max_binding_size
                 });
-                let [_, software] = plans(&device);
+                let [_, software] = both_tunings(&device);
                 let untiled = device.with_tuning(Tuning::hardware().without_tiles());
                 for device in [untiled, software] {
                     let plan = check_within(&device, &op, &[&input], &limits, &what);

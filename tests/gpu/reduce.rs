@@ -1,7 +1,7 @@
 //! ReduceMax.
 
 use super::{check_random, check_within, compare_launches, rounds, variants};
-use crate::common::{Random, check_oracle, gpu, limited, plans, seed, some, tensor};
+use crate::common::{Random, both_tunings, check_oracle, gpu, limited, seed, some, tensor};
 use wgmax::operator::{Indices, Operator, ReduceMax};
 use wgmax::plan::Limits;
 use wgmax::{Device, ElementType, Extremum, Nan, Run, Tensor, Tuning};
@@ -19,11 +19,11 @@ fn the_cpu_agrees_with_the_oracle() {
     check_random(None, 400, Kind::ReduceMax, 40_000);
 }
 
-/// The shapes that planners and drivers get wrong, each for every type and by both plans.
+/// The shapes that planners and drivers get wrong, each for every type and with both tunings.
 #[test]
 fn known_traps_agree_three_ways() {
     let Some(device) = gpu() else { return };
-    let [hardware, software] = plans(&device);
+    let [hardware, software] = both_tunings(&device);
     let mut random = Random(7);
     let shapes: &[(&[usize], &[usize])] = &[
         (&[3], &[]),
@@ -91,12 +91,12 @@ fn a_long_reduction_reaches_its_end() {
         let axis = i64::from(shape[0] == 8);
         let op = ReduceMax::new().axes([axis]);
         let expected = op.run(&Device::cpu(), &input).unwrap();
-        for device in plans(&device) {
+        for device in both_tunings(&device) {
             let found = op.run(&device, &input).unwrap();
             assert_eq!(found[0].bytes().last(), Some(&200), "{shape:?}");
             assert_eq!(found[0].bytes(), expected[0].bytes(), "{shape:?}");
         }
-        // And its position: of the first one, and of the last of those below.
+        // Its position, and the last position of the minimum.
         let places = op.clone().indices(Indices::default()).values(false);
         let lowest = Indices::new(ElementType::I32).last(true);
         let last = op.extremum(Extremum::Minimum).indices(lowest).values(false);
@@ -108,7 +108,7 @@ fn a_long_reduction_reaches_its_end() {
             "{shape:?}"
         );
         assert_eq!(last.0[0].as_slice::<i32>().unwrap()[results - 1], len as i32 - 2, "{shape:?}");
-        for device in plans(&device) {
+        for device in both_tunings(&device) {
             for (expected, op) in [&places, &last] {
                 let found = op.run(&device, &input).unwrap();
                 assert_eq!(found[0].bytes(), expected[0].bytes(), "{shape:?}");
@@ -136,13 +136,13 @@ fn a_large_grid_covers_every_row() {
     }
 }
 
-/// A result feeds the next operator without coming back.
+/// A result is the input of the next operator without a download.
 #[test]
 fn results_feed_the_next_operator() {
     let Some(device) = gpu() else { return };
     let input = tensor(ElementType::F16, &[5, 7, 9], 0, &mut Random(3));
     let both = ReduceMax::new().axes([0, 2]).run(&Device::cpu(), &input).unwrap();
-    for device in plans(&device) {
+    for device in both_tunings(&device) {
         let first = device.upload(&input).unwrap();
         let second = device.run(ReduceMax::new().axes([2]), [&first]).unwrap();
         let third = device.run(ReduceMax::new().axes([0]), [&second[0]]).unwrap();
@@ -150,7 +150,7 @@ fn results_feed_the_next_operator() {
     }
 }
 
-/// The same with positions, or the minimum, now and then.
+/// The operator, at random as a minimum and with positions.
 fn with_positions(op: ReduceMax, random: &mut Random) -> ReduceMax {
     let op = match random.below(3) {
         0 => op.extremum(Extremum::Minimum),
@@ -194,7 +194,7 @@ fn rows_wider_than_a_binding_are_cut() {
                 let limits = limited(device.info().limits.clone(), |limits| {
                     limits.max_binding_size = max_binding_size
                 });
-                for device in plans(&device) {
+                for device in both_tunings(&device) {
                     check_within(&device, &op, &[&input], &limits, &what);
                 }
             }
@@ -250,7 +250,7 @@ fn results_that_begin_within_a_word_agree_three_ways() {
                  {max_binding_size}, alignment {alignment}"
             );
             check_oracle(&[&Device::cpu()], &op, &[&input], &what);
-            for device in plans(&device) {
+            for device in both_tunings(&device) {
                 let plan = check_within(&device, &op, &[&input], &limits, &what);
                 assert!(plan.launches().len() > 1, "{what}: one launch");
             }
@@ -272,7 +272,7 @@ fn results_do_begin_within_a_word() {
     }
 }
 
-/// As the fixed ones, of random shapes, bindings and parallelism.
+/// The same with random shapes, bindings and parallelism.
 #[test]
 fn random_results_that_begin_within_a_word_agree_three_ways() {
     let Some(device) = gpu() else { return };
@@ -300,7 +300,7 @@ fn random_results_that_begin_within_a_word_agree_three_ways() {
             limits.max_binding_size, limits.alignment
         );
         check_oracle(&[&Device::cpu()], &op, &[&input], &what);
-        for device in plans(&device) {
+        for device in both_tunings(&device) {
             let tuning = device.tuning().clone().with_target_parallelism(parallelism);
             let device = device.with_tuning(tuning);
             check_within(&device, &op, &[&input], &limits, &what);
@@ -308,7 +308,7 @@ fn random_results_that_begin_within_a_word_agree_three_ways() {
     }
 }
 
-/// Short rows of whole blocks: on hardware of up to four, on software adapters of more.
+/// Short rows of whole blocks: up to four blocks on hardware, more on software adapters.
 #[test]
 fn short_rows_agree_three_ways() {
     let Some(device) = gpu() else { return };

@@ -2,7 +2,7 @@
 
 use super::{check_random, check_within, plan_within, rounds, variant};
 use crate::common::{
-    Random, check_oracle, describe, gpu, ids_tensor, limited, plans, seed, tensor,
+    Random, both_tunings, check_oracle, describe, gpu, ids_tensor, limited, seed, tensor,
 };
 use wgmax::operator::{EmptySet, Indices, Operator, ScatterMax, SegmentMax};
 use wgmax::{Device, DeviceTensor, ElementType, Nan, Tensor, Tuning, compare};
@@ -24,7 +24,7 @@ fn the_cpu_agrees_with_the_oracle_on_segments() {
 #[test]
 fn large_segments_agree_three_ways() {
     let Some(device) = gpu() else { return };
-    let [hardware, software] = plans(&device);
+    let [hardware, software] = both_tunings(&device);
     let mut random = Random(17);
     for (rows, inner) in [(300_001, 1), (100_003, 3), (9_001, 64)] {
         for t in [ElementType::U8, ElementType::F32, ElementType::F64] {
@@ -38,7 +38,7 @@ fn large_segments_agree_three_ways() {
                         _ => (row * row / 100_000).min(40_000),
                     })
                     .collect();
-                // Some of the first and of the last are left out.
+                // The rows of the last segments are out of range.
                 let segments = ids[rows - 1] as usize * 9 / 10 + 1;
                 for unsorted in [false, true] {
                     if unsorted {
@@ -78,7 +78,7 @@ const ID_TYPES: [ElementType; 8] = [
 /// Ids and offsets of each integer type, in whole words and not, within bindings and beyond.
 #[test]
 fn ids_have_any_integer_type() {
-    let gpu = gpu().map(|device| plans(&device));
+    let gpu = gpu().map(|device| both_tunings(&device));
     let devices: Vec<Device> = gpu.into_iter().flatten().chain([Device::cpu()]).collect();
     let mut random = Random(47);
     for t in ID_TYPES {
@@ -142,7 +142,7 @@ fn hostile(random: &mut Random) -> (SegmentMax, Tensor, Tensor) {
 #[test]
 fn hostile_ids_break_nothing() {
     let mut random = Random(23);
-    let gpu = gpu().map(|device| plans(&device));
+    let gpu = gpu().map(|device| both_tunings(&device));
     let devices: Vec<Device> = gpu.into_iter().flatten().chain([Device::cpu()]).collect();
     let rounds = rounds(150);
     let (mut planned, mut right) = (vec![0; devices.len()], 0);
@@ -187,7 +187,7 @@ fn hostile_ids_break_nothing() {
 #[test]
 fn bad_ids_on_a_device_are_reported() {
     let data = Tensor::from_slice([6, 2], &[1i32; 12]).unwrap();
-    // What is wrong, and how many of six rows belong to none of three segments; by offsets.
+    // Ids, their errors, and the counts of rows that belong to no segment: by ids, and by offsets.
     let cases: [(&[i64], u32, u32, u32); 6] = [
         (&[0, 0, 1, 1, 2, 2], 0, 0, 4),
         (&[0, 0, 2, 1, 2, 2], SegmentMax::UNSORTED, 0, 4),
@@ -196,7 +196,7 @@ fn bad_ids_on_a_device_are_reported() {
         (&[i64::MIN, -1, 0, 1 << 32, i64::MAX, i64::MAX], SegmentMax::NEGATIVE, 5, 0),
         (&[0, 0, 0, 1 << 31, 1 << 33, 1 << 32], SegmentMax::UNSORTED, 3, 0),
     ];
-    let gpu = gpu().map(|device| plans(&device));
+    let gpu = gpu().map(|device| both_tunings(&device));
     for device in gpu.into_iter().flatten().chain([Device::cpu()]) {
         for (ids, expected, dropped, by_offsets) in cases {
             let ids = ids_tensor(ElementType::I64, ids);
@@ -222,11 +222,11 @@ fn bad_ids_on_a_device_are_reported() {
     }
 }
 
-/// Indices on a device are not checked. Updates whose index names no element are dropped, by a plan
-/// with a status, which finds the place of each row first, and by one without, where indices are ids.
+/// Indices on a device are not checked. Updates whose index names no element are dropped, both with a status,
+/// where a launch first finds the part of each row, and without, where indices are ids.
 #[test]
 fn unchecked_indices_are_dropped() {
-    let gpu = gpu().map(|device| plans(&device));
+    let gpu = gpu().map(|device| both_tunings(&device));
     let devices: Vec<Device> = gpu.into_iter().flatten().chain([Device::cpu()]).collect();
     let mut random = Random(71);
     let far = [i64::MIN, 1 << 31, (1 << 32) - 1, 1 << 32, -(1 << 32), 3 - (1 << 32), i64::MAX];
@@ -253,13 +253,15 @@ fn unchecked_indices_are_dropped() {
             let dropped = Operator::from(op);
             for (device, op) in devices.iter().flat_map(|d| [(d, &counted), (d, &dropped)]) {
                 // In one piece and in several.
-                for most in [u64::MAX, 64] {
+                for max_binding in [u64::MAX, 64] {
                     let limits = limited(device.info().limits.clone(), |limits| {
                         let own = limits.max_binding_size;
-                        limits.max_binding_size = own.min(most.saturating_add(limits.alignment));
+                        limits.max_binding_size =
+                            own.min(max_binding.saturating_add(limits.alignment));
                     });
                     let on = describe(device);
-                    let what = format!("{op:?} of {data:?} by {ids:?}, {most} bytes on {on}");
+                    let what =
+                        format!("{op:?} of {data:?} by {ids:?}, {max_binding} bytes on {on}");
                     let plan = plan_within(device, op, &inputs, &limits).expect(&what);
                     let there = inputs.map(|input| device.upload(input).unwrap());
                     let found = device.execute(&plan, there.each_ref()).unwrap();
@@ -299,14 +301,14 @@ fn winning_rows_are_found_among_more_than_a_binding() {
             let limits = limited(device.info().limits.clone(), |limits| {
                 limits.max_binding_size = max_binding_size
             });
-            for device in plans(&device) {
+            for device in both_tunings(&device) {
                 check_within(&device, &op, &[&data, &ids], &limits, &what);
             }
         }
     }
 }
 
-/// Rows of one element, unrolled, and wide rows by column tiles, as software adapters take them.
+/// Rows of one element, unrolled, and wide rows by column tiles, as on software adapters.
 #[test]
 fn unrolled_rows_and_column_tiles_agree_three_ways() {
     let Some(device) = gpu() else { return };

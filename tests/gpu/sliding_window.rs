@@ -52,7 +52,7 @@ fn pool(t: ElementType, random: &mut Random) -> (Vec<usize>, MaxPool) {
 #[test]
 fn sliding_windows_agree_with_their_cpu_kernels() {
     let Some(device) = gpu() else { return };
-    // Few invocations fill this device, so they slide along several lines.
+    // Few invocations fill this device, so each slides along several lines.
     let hardware = device.with_tuning(Tuning::hardware().with_target_parallelism(64));
     let software = device.with_tuning(Tuning::software());
     let seed = seed();

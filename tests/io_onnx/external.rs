@@ -33,7 +33,7 @@ fn read(folder: &Path, bytes: &[u8]) -> Result<Tensor> {
 }
 
 #[test]
-fn elements_lie_where_the_entries_say() {
+fn elements_are_read_at_their_offsets() {
     let (_root, model) = folder();
     let read = |dims: &[i64], entries: &[(&str, &str)]| {
         read(&model, &external(dims, U8, entries)).unwrap().bytes().to_vec()
@@ -138,7 +138,7 @@ fn sizes_that_do_not_fit_are_refused() {
     assert_bad(read(&model, &external(&[1], U8, &[place])), "t.pb", "but it has 0");
 }
 
-/// A model of two constants, the second one of which nobody can read.
+/// A model of two constants, the second of which cannot be read.
 fn two_constants(entries: &[(&str, &str)]) -> Vec<u8> {
     let good = [len(8, "a"), external(&[1], 7, entries)].concat();
     let bad = [len(8, "b"), external(&[1], 7, &[("location", "absent")])].concat();
@@ -148,7 +148,7 @@ fn two_constants(entries: &[(&str, &str)]) -> Vec<u8> {
 }
 
 #[test]
-fn only_what_is_wanted_is_opened() {
+fn only_requested_tensors_are_opened() {
     let (_root, folder) = folder();
     let path = folder.join("m.onnx");
     fs::write(&path, two_constants(&[("location", "w.bin"), ("offset", "8")])).unwrap();

@@ -85,7 +85,7 @@ fn links_to_folders_are_followed_only_where_they_are_named() {
     assert_eq!(paths(&["e"]), ["e"]);
 }
 
-/// The cases that come with the sources, where they are there.
+/// The cases that come with the sources, if they are present.
 #[test]
 fn every_case_of_the_sources_loads() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");

@@ -73,7 +73,7 @@ fn files_follow_the_graph_and_slots_follow_the_node() {
     let expected = (vec![Some(&[2][..]), None, Some(&[1])], vec![&[4][..], &[3]]);
     assert_eq!(bytes_of(&cases[0]), expected);
 
-    // The first output alone is asked for; then the second alone, which a case cannot say.
+    // The graph has the first output alone; then the second alone, which a case cannot express.
     model.graph = vec![value(11, "a"), value(11, "x"), value(12, "y")];
     let cases = load_onnx(&onnx_case(&model, &[("test_data_set_0", PLAIN)])).unwrap();
     assert_eq!(bytes_of(&cases[0]).1, [&[3]]);

@@ -133,12 +133,12 @@ fn values_have_one_maker_and_are_made_before_they_are_used() {
         "two values are called \"y\"",
     );
     assert_bad(with(vec![chain("x", "x")]), "m.onnx", "two values are called \"x\"");
-    // Absent ones are not one value, and what comes from outside is not known here.
+    // Empty names are not one value, and names of an outer graph are unknown here.
     let absent = |out: &str| node("Any", &["", "outer"], &["", out], &[]);
     assert!(with(vec![absent("m"), absent("y")]).is_ok());
 }
 
-/// Graphs in attributes of nodes of graphs, as deep as a file likes.
+/// Graphs in attributes of nodes of graphs.
 fn nested(depth: usize) -> Vec<u8> {
     let mut graph = value(12, "y");
     for _ in 0..depth {
@@ -181,7 +181,7 @@ fn wrong_wire_types_and_absurd_lengths_are_refused() {
 fn a_cut_model_of_everything_is_refused_and_a_flipped_one_never_panics() {
     let whole = everything();
     parse(&whole).unwrap();
-    // The function stands behind a model that is whole without it.
+    // The function comes last, and the model is whole without it.
     let without = whole.windows(2).position(|w| w == [0xca, 0x01]).unwrap();
     for end in (0..whole.len()).filter(|&end| end != without) {
         let cut = parse(&whole[..end]);

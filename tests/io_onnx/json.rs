@@ -124,7 +124,7 @@ fn inputs_go_where_their_names_say() {
     let there: Vec<bool> = case.inputs.iter().map(Option::is_some).collect();
     assert_eq!(there, [true, false, true]);
 
-    // A name that the operator does not have, or none: in the order of the list.
+    // Inputs without a name, or with a name that the operator does not have, follow the list.
     for (from, to) in [("\"name\": \"axes\",", ""), ("\"axes\"", "\"reduction_axes\"")] {
         let case = load(&edited(from, to)).unwrap();
         assert_eq!(case.inputs[1].as_ref().unwrap().element_type(), ElementType::I64);

@@ -17,7 +17,7 @@ fn assert_bad(result: Result<impl std::fmt::Debug>, path: &str, reason: &str) {
         Err(Error::BadFile { path: p, reason: r, .. }) => {
             assert!(p.contains(path) && r.contains(reason), "{p:?}: {r:?}");
         }
-        other => panic!("{other:?}, where BadFile with {reason:?} was expected"),
+        other => panic!("expected BadFile with {reason:?}, found {other:?}"),
     }
 }
 
@@ -25,7 +25,7 @@ fn assert_bad(result: Result<impl std::fmt::Debug>, path: &str, reason: &str) {
 fn assert_unsupported(result: Result<impl std::fmt::Debug>, reason: &str) {
     match result {
         Err(Error::Unsupported { reason: r, .. }) => assert!(r.contains(reason), "{r:?}"),
-        other => panic!("{other:?}, where Unsupported with {reason:?} was expected"),
+        other => panic!("expected Unsupported with {reason:?}, found {other:?}"),
     }
 }
 

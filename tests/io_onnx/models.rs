@@ -100,7 +100,7 @@ fn attributes_have_the_type_that_they_say() {
 #[test]
 fn constants_of_the_node_are_read_and_others_left_alone() {
     let axes = [len(8, "a"), tensor(&[1], 7, &[packed(7, &[-1])])].concat();
-    // The one that feeds nothing would not be readable.
+    // The constant that no node reads could not be read.
     let stranger = [len(8, "s"), tensor(&[1], 8, &[len(6, "text")])].concat();
     let mut model = Model::new();
     model.graph = vec![value(11, "x"), value(12, "y"), len(5, &stranger), len(5, &axes)];
@@ -142,7 +142,7 @@ fn models_that_do_not_fit_together_are_refused() {
     let foreign = node("ReduceMax", &["x"], &["y"], &[len(7, "com.microsoft")]);
     assert_unsupported(with_node(foreign).parse(), "com.microsoft");
     assert_bad(parse_test_model("m.onnx", &len(8, opset("", 13))), "m.onnx", "no graph");
-    assert_bad(parse_test_model("m.onnx", &[]), "m.onnx", "no graph");
+    assert_bad(parse_test_model("m.onnx", &[]), "m.onnx", "it is empty");
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn integers_and_halves_come_from_their_field_or_from_raw_data() {
 
 #[test]
 fn floats_come_from_their_field_or_from_raw_data() {
-    // A NaN with a payload and a negative zero must come through as they are.
+    // A NaN with a payload and a negative zero must be unchanged.
     let singles = [0x7fa0_0001u32, 0x8000_0000].map(u32::to_le_bytes).concat();
     let doubles = [0xfff0_0000_0000_0001u64, 1 << 63].map(u64::to_le_bytes).concat();
     for (element_type, code, field, wire, bytes) in
@@ -79,7 +79,7 @@ fn shapes_are_scalars_and_empty_ones_too() {
         let empty = parse(&tensor(&[2, 0, 4], 1, &[data])).unwrap();
         assert_eq!((empty.shape(), empty.len()), (&[2, 0, 4][..], 0));
     }
-    // Packed dims are as good as unpacked ones.
+    // Packed dims are read like unpacked ones.
     let bytes = [packed(1, &[1, 2]), int(2, 2), len(9, [3, 4])].concat();
     assert_eq!(parse(&bytes).unwrap().shape(), [1, 2]);
 }

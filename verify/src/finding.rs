@@ -9,7 +9,7 @@ use crate::pattern::Pattern;
 use crate::subject::Subject;
 use crate::{Case, shrink_async};
 
-/// The maximum number of runs to shrink a case. A page waits for each.
+/// The maximum number of runs to shrink a case. In a browser the user waits for them.
 const MAX_TRIES: usize = if cfg!(target_family = "wasm") { 500 } else { 2000 };
 
 /// A case that differs, and the smallest similar one.

@@ -15,11 +15,11 @@ use crate::text::{count, list, size};
 const STYLE: &str = include_str!("style.css");
 
 /// The content of this page, and what else is known.
-const PROVEN: &str = "This page shows that devices agree on the cases below, with the definitions or \
-    with the CPU: that is a comparison by samples. For the plans that wgmax-lab prove runs, a machine \
-    on the host has shown for all inputs which elements each maximum is of, which position is stored, \
-    and which values each gradient is the sum of. It takes the driver’s compiler for granted, and \
-    that is what this page tests.";
+const PROVEN: &str = "This page compares devices with the definitions or with the CPU, on the \
+    random cases below. wgmax-lab prove interprets the shaders of plans on the host. It shows, for \
+    all inputs of these plans, which elements each maximum is taken from, which position is \
+    stored, and which values each gradient sums. It assumes that the driver’s compiler is right; \
+    this page tests that.";
 
 /// The page.
 pub fn page(report: &Report) -> String {

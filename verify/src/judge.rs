@@ -25,7 +25,7 @@ pub struct Difference {
     pub expected: Vec<Tensor>,
     /// The actual results.
     pub actual: Vec<Tensor>,
-    /// Why no results are expected for a case that the subject computes.
+    /// Why the reference refuses a case that the subject computes.
     pub refused: Option<String>,
 }
 

@@ -30,8 +30,8 @@ static FLUSHED: Pattern = Pattern {
 };
 static UNSIGNED_ATOMIC: Pattern = Pattern {
     name: "signed atomic maximum",
-    sentence: "Where the highest bit of a key is set it lost: an atomic maximum of unsigned \
-               integers may have been compiled as one of signed integers.",
+    sentence: "Keys with the highest bit set lost: an atomic maximum of unsigned integers may \
+               have been compiled as one of signed integers.",
     report: "https://github.com/CHIP-SPV/chipStar/pull/1290",
 };
 static LOOP_LIMIT: Pattern = Pattern {
@@ -43,8 +43,8 @@ static LOOP_LIMIT: Pattern = Pattern {
 };
 
 impl Pattern {
-    /// The known fault that a difference resembles, if any. `again` is whether the case was shrunk
-    /// completely, and `scatters` whether the first launch that differs uses atomics.
+    /// The known fault that a difference resembles, if any. `again`: the case differed again, and so was
+    /// shrunk. `scatters`: the first launch that differs uses atomics.
     pub fn of(small: &Difference, again: bool, scatters: bool) -> Option<&'static Self> {
         let results = small.results();
         // Wrong positions follow from values; alone they show no known fault.

@@ -34,15 +34,15 @@ fn not_a_report(path: &str) -> String {
 impl Recorded {
     /// A report from the bytes of a file.
     ///
-    /// If the bytes are not a report, or an incomplete one.
-    /// If the bytes are no report, or one that was cut off.
+    /// # Errors
+    /// If the bytes are not a report, or one that was cut off.
     pub fn new(path: &str, bytes: &[u8]) -> anyhow::Result<Self> {
         let object: Value = serde_json::from_slice(bytes).with_context(|| not_a_report(path))?;
         let recorded = Self { path: path.to_string(), object };
-        // Anything else is refused before a case runs.
+        // A report with invalid fields is refused before a case runs.
         recorded.choice()?;
         let cut = recorded.object["cut_off"] == true;
-        ensure!(!cut, "{path}: it was cut off, so there is no telling");
+        ensure!(!cut, "{path}: it was cut off, so it cannot be compared");
         Ok(recorded)
     }
 
@@ -64,9 +64,9 @@ impl Recorded {
         ensure!(!devices.is_empty(), self.wrong("devices"));
         let _: Option<String> = self.field("device")?;
         let _: bool = self.field("cut_off")?;
-        // Injected faults, which an earlier version had.
-        let planted = self.object["sabotage"].as_array().is_some_and(|faults| !faults.is_empty());
-        ensure!(!planted, "\"sabotage\" has planted faults, which this version does not run");
+        // Reports of earlier versions may have injected faults.
+        let injected = self.object["sabotage"].as_array().is_some_and(|faults| !faults.is_empty());
+        ensure!(!injected, "\"sabotage\" has injected faults, which this version does not run");
         Ok(Choice {
             seed: self.field("seed")?,
             case: self.field("case")?,
@@ -84,7 +84,10 @@ impl Recorded {
 
     /// A field of the report; null if it has none.
     fn field<'a, T: Deserialize<'a>>(&'a self, name: &str) -> anyhow::Result<T> {
-        T::deserialize(&self.object[name]).with_context(|| self.wrong(name))
+        T::deserialize(&self.object[name]).map_err(|error| match self.object.get(name) {
+            Some(_) => anyhow::Error::new(error).context(self.wrong(name)),
+            None => anyhow::anyhow!("it has no \"{name}\""),
+        })
     }
 
     /// The values of the names in a field.
@@ -106,7 +109,7 @@ impl Recorded {
     pub fn changes(&self, now: &Value) -> Changes {
         let path = &self.path;
         if !share_devices(&self.object, now) {
-            let line = format!("Other than in {path}: the devices; none of its own is here.");
+            let line = format!("Other than in {path}: the devices; none of the report's is here.");
             return Changes { lines: vec![line], is_good: now["good"] == true };
         }
         let (circumstances, results) = changes(&self.object, now);
@@ -143,7 +146,7 @@ fn changes(old: &Value, new: &Value) -> (Vec<String>, Vec<String>) {
     }
     note(&mut results, "the number of cases".to_string(), &old["cases"], &new["cases"]);
     for (name, before, after) in pairs(&old["devices"], &new["devices"], "name") {
-        note(&mut circumstances, format!("what {name} is"), &before["device"], &after["device"]);
+        note(&mut circumstances, format!("the device {name}"), &before["device"], &after["device"]);
         for (kernel, before, after) in pairs(&before["kernels"], &after["kernels"], "kernel") {
             let what = |what: &str| format!("{what} of {kernel} on {name}");
             note(&mut circumstances, what("the texts"), &before["crc32"], &after["crc32"]);
@@ -154,7 +157,7 @@ fn changes(old: &Value, new: &Value) -> (Vec<String>, Vec<String>) {
         }
     }
     for key in ["refused", "cut_off"] {
-        note(&mut results, format!("what is {key}"), &old[key], &new[key]);
+        note(&mut results, format!("the field {key}"), &old[key], &new[key]);
     }
     (circumstances, results)
 }

@@ -44,7 +44,7 @@ impl Report {
         self.verdict() == Some(true)
     }
 
-    /// The same, or nothing of a run that was cut off before anything was wrong.
+    /// As [`Report::is_good`]; `None` for a run that was cut off before anything was wrong.
     pub fn verdict(&self) -> Option<bool> {
         let scores = self.sweep.scores.iter().all(Score::is_good);
         let is_clean = scores && self.refused.is_empty() && self.is_flat();
@@ -162,7 +162,7 @@ impl Finding {
         });
         let pattern = self.pattern.map(|pattern| {
             let Pattern { name, sentence, report } = pattern;
-            format!("It looks like a known mistake of drivers, {name}. {sentence} See {report}")
+            format!("It looks like a known fault of drivers, {name}. {sentence} See {report}")
         });
         [refused, launch, right, pattern].into_iter().flatten().collect()
     }

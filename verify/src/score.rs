@@ -92,7 +92,7 @@ impl Score {
     /// Counts an outcome: whether the results were as expected, or why there were none.
     ///
     /// # Errors
-    /// That of the case, which is counted too.
+    /// The error of the case, which is counted too.
     pub fn record(&mut self, index: u64, outcome: Outcome) -> Result<bool> {
         let kernels: BTreeSet<_> = outcome.shaders.iter().map(|s| s.kernel.name()).collect();
         for kernel in kernels {

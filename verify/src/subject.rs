@@ -6,7 +6,7 @@ use wgmax::{Device, DeviceInfo, Result, Tensor};
 
 use crate::Case;
 
-/// Results to come.
+/// A future of results.
 pub type Computed<'a> = Pin<Box<dyn Future<Output = Result<Vec<Tensor>>> + 'a>>;
 /// Computes the results of a case by a plan.
 pub type Compute = Box<dyn for<'a> Fn(&'a Case, &'a Plan) -> Computed<'a>>;
@@ -65,7 +65,7 @@ pub struct Subjects {
 }
 
 impl Subjects {
-    /// The devices that were opened, or the errors, and the CPU.
+    /// Subjects from devices, or the errors of opening them, and from the CPU.
     pub fn new(devices: Vec<Result<Device>>, cpu: Device) -> Self {
         let (mut open, mut refused) = (Vec::new(), Vec::new());
         let reference = Device::cpu();

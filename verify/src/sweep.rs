@@ -13,7 +13,7 @@ use crate::{Case, Kind};
 /// The number of cases if neither a number nor a time is given.
 pub const CASES: u64 = 2000;
 
-/// The cases that are run in the order of their numbers.
+/// How many of the first cases are run in the order of their numbers.
 const FIRST: usize = 312;
 
 /// Which cases are run, and how they are planned.
@@ -75,7 +75,7 @@ impl Choice {
         Ok(fills.into_iter().map(|case| self.with_tuning(case)).collect())
     }
 
-    /// The kernels of the operators, and those that belong to none.
+    /// The kernels of the chosen operators, and those that belong to no operator.
     fn kernels(&self) -> BTreeSet<&'static str> {
         let is_other = |kind: &&Kind| !self.kinds.is_empty() && !self.kinds.contains(kind);
         let others: BTreeSet<&str> =
@@ -108,9 +108,9 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Before the first case.
+    /// A sweep before its first case.
     pub fn new(choice: Choice, subjects: usize) -> Self {
-        // A single case is examined for itself.
+        // A single case need not launch certain kernels.
         let wanted = if choice.case.is_some() { BTreeSet::new() } else { choice.kernels() };
         let scores = (0..subjects).map(|_| Score::new(wanted.clone())).collect();
         let (elapsed, memory) = (Duration::ZERO, Memory::default());

@@ -70,11 +70,11 @@ fn a_fault_is_found_shrunk_and_shown() {
         assert!(case.tensors[0].len() <= 3, "{case}");
         let product = |list: &[usize]| list.iter().product::<usize>();
         assert_eq!(product(&op.kernel), 3, "{case}");
-        // Rounded up, a stride of 2 leaves no window of 3 over one element, and a stride of 3 none over no
-        // element.
-        let most = [4, 3, 2][case.tensors[0].len().min(2)];
+        // A window of 3 over one element needs a stride of at least 3, even rounded up; over no element,
+        // one of 4.
+        let max_stride = [4, 3, 2][case.tensors[0].len().min(2)];
         assert!(
-            matches!(op.strides.as_deref().map(product), Some(n) if (2..=most).contains(&n)),
+            matches!(op.strides.as_deref().map(product), Some(n) if (2..=max_stride).contains(&n)),
             "{case}"
         );
         assert!(op.indices.is_none() && case.overrides.is_none(), "{case}");
@@ -203,7 +203,7 @@ fn a_short_run_names_what_it_has_not_reached() {
     let some = short(&[Kind::MaxPool], None).unwrap();
     assert!(some.contains("pool_tile_gradient") && some.contains("unpack"), "{some}");
     assert!(!some.contains("segment") && !some.contains("reduce"), "{some}");
-    // A single case is examined for itself.
+    // A single case need not launch certain kernels.
     assert_eq!(short(&[], Some(0)), None);
 }
 
@@ -328,7 +328,7 @@ fn a_fault_in_a_shader_is_found_and_the_shader_named() {
         assert!(shader.contains("reduce_rows"), "{shader}: {case}");
         assert!(page.contains(shader.as_str()));
     }
-    // For a look at the page.
+    // Keeps the page for inspection.
     if let Ok(path) = std::env::var("WGMAX_KEEP_REPORT") {
         std::fs::write(path, page).unwrap();
     }
@@ -348,7 +348,7 @@ fn with_f32(change: fn(&Case, u32) -> u32) -> Subject {
 
 /// Known faults of drivers are distinguished by their effect on results.
 #[test]
-fn known_mistakes_are_named() {
+fn known_faults_are_named() {
     let name = |change| {
         let types = vec![wgmax::ElementType::F32];
         let choice = Choice { seed: 2, cases: Some(200), types, ..Choice::default() };

@@ -7,21 +7,21 @@ export class WgmaxError extends Error {
     }
 }
 
-/** What rejects the promises that wait for a WebAssembly. */
+/** Functions that reject the promises that wait for a WebAssembly. */
 const waiting = new Set();
 
 /** The panic after which nothing works, if there was one. */
 let failure;
 
-/** Rejects what waits: a panic in the WebAssembly leaves its promises as they are. */
+/** Rejects the waiting promises: after a panic the WebAssembly never settles them. */
 export function panicked(message) {
     failure = new WgmaxError('Panic', `wgmax failed, and this page must be loaded again: ${message}`);
     waiting.forEach((reject) => reject(failure));
 }
 
 /**
- * What the WebAssembly gives, with its errors as `WgmaxError`: of a function its result, of a promise
- * a promise.
+ * Calls a function of the WebAssembly, or follows a promise of it, with errors as `WgmaxError`. Returns the
+ * function's result, or a promise.
  */
 export function checked(what) {
     if (typeof what !== 'function') {
@@ -47,7 +47,7 @@ function raise(error) {
     throw error;
 }
 
-/** What a function makes, which needs memory of the page. */
+/** The result of a function that allocates memory of the page. */
 export function allocated(make) {
     try {
         return make();

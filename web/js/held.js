@@ -9,7 +9,7 @@ export class Held {
         this.#raw = raw;
     }
 
-    /** @private What is below, for the parts of the package. */
+    /** @private The object of the WebAssembly, for the package's modules. */
     get raw() {
         if (this.isFreed) throw new WgmaxError('Freed', `this ${this.constructor.name} was freed`);
         return this.#raw;
@@ -19,13 +19,13 @@ export class Held {
         return this.#raw === undefined;
     }
 
-    /** @private Holds another one from now on. */
+    /** @private Holds another object from now on. */
     hold(raw) {
         this.free();
         this.#raw = raw;
     }
 
-    /** Lets go of it. Work that has begun goes on. */
+    /** Frees the object. Work that has begun continues. */
     free() {
         const raw = this.#raw;
         this.#raw = undefined;

@@ -5,8 +5,8 @@ import { WgmaxError, panicked } from './error.js';
 import { platform } from './platform.js';
 
 /**
- * The modules, and the WebAssembly of each. Bundlers find the files by these texts: each has to be whole,
- * and where it is.
+ * The modules, and the WebAssembly of each. Bundlers find the files by these literal paths, so each path
+ * must be complete and stand in its `import` or `new URL`.
  */
 const FILES = {
     gpu: [() => import('./wasm/gpu.js'), () => new URL('./wasm/gpu_bg.wasm', import.meta.url)],

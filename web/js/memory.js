@@ -20,7 +20,7 @@ export function writeTo(queue, buffer, given) {
     }
 }
 
-/** A copy of the elements of a view of some memory, a typed array: one after the other. */
+/** A contiguous copy of the elements of a view. `memory` is a typed array. */
 export function gathered(memory, offset, shape, pitches) {
     const size = shape.reduce((product, size) => product * size, 1);
     // Contiguous elements are copied at once: those of the last axes. The loops are over the first axes.

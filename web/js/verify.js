@@ -39,7 +39,7 @@ export class Verification extends Held {
         return { index, ...outcome };
     }
 
-    /** Ends it: also the search for a smaller case. */
+    /** Ends the verification, and a search for a smaller case. */
     stop() {
         this.#stopped = true;
         this.raw.stop();

@@ -298,8 +298,9 @@ export class Device {
      */
     segmentMax<T extends ElementType>(input: Tensor<T>, ids: Tensor | ArrayBufferView | Iterable<number>, attributes?: SegmentMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
     /**
-     * The maximum of each element of the data and the updates whose indices, of an integer type, name it; a
-     * negative index counts from the back. Indices are checked on the device, and the promise waits for that.
+     * For each element of the data, the maximum of itself and of the updates that go to it. The indices, of an
+     * integer type, say where each update goes; a negative index counts from the back. Indices are
+     * checked on the device, and the promise waits for that.
      */
     scatterMax<T extends ElementType>(data: Tensor<T>, indices: Tensor, updates: Tensor<T>, attributes?: ScatterMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
     scatterMin<T extends ElementType>(data: Tensor<T>, indices: Tensor, updates: Tensor<T>, attributes?: ScatterMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;

@@ -10,7 +10,7 @@ import { draw, readPixels } from './picture.js';
 export { WgmaxError } from './error.js';
 import { WgmaxError, allocated, checked } from './error.js';
 
-/** The typed array of each element type. Of `bf16` there is none: its bits are a `Uint16Array`. */
+/** The typed array of each element type. `bf16` has none: its bits are a `Uint16Array`. */
 const ARRAYS = {
     f32: Float32Array,
     f64: Float64Array,
@@ -130,7 +130,7 @@ function flattened(given) {
     return [shape, list];
 }
 
-/** An integer as a `BigInt`; 0 for what is none. */
+/** An integer as a `BigInt`; 0 for other values. */
 function bigInt(value) {
     return ['bigint', 'boolean'].includes(typeof value) || Number.isInteger(value) ? BigInt(value) : 0n;
 }
@@ -162,7 +162,7 @@ function spread(attributes, rank) {
     return { ...attributes, ...all('kernel', axes), ...all('strides', axes), ...all('dilations', axes), ...all('padding', 2 * axes), ...all('outputSizes', axes) };
 }
 
-/** Attributes, with what becomes of ids and indices that are too large. */
+/** Attributes with a valid `outOfRange`, which is `'error'` by default. */
 function outOfRangeOf(attributes) {
     const { outOfRange = 'error', ...others } = attributes ?? {};
     if (['error', 'drop'].includes(outOfRange)) return { outOfRange, ...others };
@@ -170,7 +170,7 @@ function outOfRangeOf(attributes) {
 }
 
 const same = (attributes) => attributes;
-/** What `prepare` takes, and gradients are: the operator below of each, and what becomes of the attributes. */
+/** For each operator: the WebAssembly's operator that computes it, and how its attributes are converted. */
 const PREPARED = {
     reduceMax: ['reduceMax', same],
     reduceMin: ['reduceMax', minimum],
@@ -193,7 +193,7 @@ const PREPARED = {
     maxUnpool: ['maxUnpool', same],
 };
 
-/** @private The names of the operators, for the parts of the package. */
+/** @private The names of the operators, for the package's modules. */
 export const operatorNames = Object.keys(PREPARED);
 
 /** Elements in memory: their type, shape and bytes. */
@@ -256,7 +256,7 @@ export class Device extends Held {
         return this.#tensor(await this.#upload(this.raw, { type, shape }));
     }
 
-    /** The maximum along axes: all of them, unless `axes` are given. With `indices` also where it is. */
+    /** The maximum along axes: all of them, unless `axes` are given. With `indices` also its position. */
     async reduceMax(input, attributes) {
         const operator = checked(() => this.#module.Operator.make('reduceMax', attributes));
         const [values, indices] = await this.#run(operator, [input]);
@@ -267,7 +267,7 @@ export class Device extends Held {
         return this.reduceMax(input, minimum(attributes));
     }
 
-    /** Where the maximum along axes is, and not the maximum itself. */
+    /** The position of the maximum along axes, without the maximum. */
     argMax(input, attributes) {
         return this.reduceMax(input, positions(attributes));
     }
@@ -276,7 +276,7 @@ export class Device extends Held {
         return this.argMax(input, minimum(attributes));
     }
 
-    /** The maximum of windows, and where it is if `indices` are wanted. */
+    /** The maximum of windows. With `indices` also its position. */
     async maxPool(input, attributes) {
         this.#below(input);
         const operator = checked(() => this.#module.Operator.make('maxPool', spread(attributes, input.shape.length)));
@@ -290,8 +290,8 @@ export class Device extends Held {
 
     /**
      * The maximum of rows that belong together. `ids` are an array of integers, which is checked before
-     * anything runs; or a tensor of the device, which needs `numSegments`, and which is checked where
-     * it is, unless the page asks for the `status`.
+     * anything runs; or a tensor of the device, which needs `numSegments`, and which is checked on the
+     * device, unless the page asks for the `status`.
      */
     async segmentMax(input, ids, attributes) {
         const { outOfRange, ...others } = outOfRangeOf(attributes);
@@ -330,7 +330,7 @@ export class Device extends Held {
     }
 
     /**
-     * The maximum of each element of the data and the updates whose indices name it. Indices are checked on
+     * For each element of the data, the maximum of itself and of the updates that go to it. Indices are checked on
      * the device, unless the page asks for the `status`.
      */
     async scatterMax(data, indices, updates, attributes) {
@@ -356,7 +356,7 @@ export class Device extends Held {
         return this.scatterMax(data, indices, updates, minimum(attributes));
     }
 
-    /** WebNN's operators, with its names, arguments and options. A label names nothing here. */
+    /** WebNN's operators, with its names, arguments and options. Labels are ignored. */
     get webnn() {
         const call = async (operator, input, { label, ...options }) => {
             const attributes = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
@@ -388,8 +388,8 @@ export class Device extends Held {
     }
 
     /**
-     * The same of segments. Ids are as for `segmentMax`, but those of a tensor are not checked; `undefined` if
-     * the input are indices.
+     * The same for segments. Ids are as for `segmentMax`, but those of a tensor are not checked; `undefined` if
+     * the input is indices.
      */
     async segmentMaxBackward(input, ids, gradient, { outOfRange = 'error', ...attributes } = {}) {
         if (ids == null || ids instanceof Tensor) return this.#one('segmentMaxBackward', attributes, [input, ids, gradient].filter((tensor) => tensor != null));
@@ -422,7 +422,7 @@ export class Device extends Held {
 
     /**
      * The gradients of the data and of the updates. Indices are not checked: an update whose index names no
-     * element gets 0. With `shape`, that of the indices, the data are the indices that `scatterMax` returned,
+     * element gets 0. With `shape`, that of the indices, the data is the indices that `scatterMax` returned,
      * and indices and updates are `undefined`.
      */
     async scatterMaxBackward(data, indices, updates, gradient, attributes) {
@@ -436,7 +436,7 @@ export class Device extends Held {
         return this.scatterMaxBackward(data, indices, updates, gradient, minimum(attributes));
     }
 
-    /** Each value at the place that its index names in a tensor of this shape, and zeros elsewhere. */
+    /** Stores each value at the element that its index names in a tensor of this shape, and zeros elsewhere. */
     async maxUnpool(values, indices, shape, attributes) {
         return this.#one('maxUnpool', { ...attributes, shape }, [values, indices]);
     }
@@ -501,7 +501,7 @@ export class Device extends Held {
         return draw(this, tensor, canvas);
     }
 
-    /** @private What `load` gave, and the device below: for the parts of the package. */
+    /** @private The result of `load`, and the WebAssembly's device, for the package's modules. */
     get parts() {
         return { module: this.#module, raw: this.raw };
     }
@@ -510,13 +510,13 @@ export class Device extends Held {
         return new Tensor(raw, this.#module);
     }
 
-    /** A tensor below, of bytes or of zeros. On a GPU the bytes go to its buffer from where they are. */
+    /** A tensor of the WebAssembly, of bytes or of zeros. On a GPU the bytes are copied directly to its buffer. */
     #upload(raw, { type, shape, bytes }) {
         const write = (buffer) => bytes && writeTo(this.#gpu.queue, buffer, bytes);
         return checked(raw.tensor(type, shape, bytes, write));
     }
 
-    /** What is below a tensor of this device. */
+    /** The WebAssembly's tensor of a tensor of this device. */
     #below(tensor) {
         if (!(tensor instanceof Tensor)) throw new WgmaxError('NotATensor', 'operators take tensors, which `device.tensor` makes');
         // This WebAssembly does not know the tensors of the other one.
@@ -538,7 +538,7 @@ export class Device extends Held {
         return (await this.#run(operator, tensors))[0];
     }
 
-    /** Runs an operator, which is not used again, on tensors, and after them on those in memory. */
+    /** Runs an operator on tensors, followed by the tensors in memory, and frees the operator. */
     async #run(operator, tensors, hosts = []) {
         let [list, device] = [];
         let uploaded = [];
@@ -555,7 +555,7 @@ export class Device extends Held {
         }
     }
 
-    /** Runs an operator on segments whose ids are in memory. They are below `count`, if there is one. */
+    /** Runs an operator on segments whose ids are in memory. Refuses ids that are not below `count`, if given. */
     async #runWithIds(operator, input, given, count) {
         try {
             const [type, list] = ArrayBuffer.isView(given) ? [typeOf(given), given] : listOfIds(given);
@@ -569,7 +569,7 @@ export class Device extends Held {
     }
 }
 
-/** What the library calls attributes of this API. */
+/** The library's names of attributes, and the names in this API. */
 const WORDS = { pads_begin: 'padding', pads_end: 'padding', num_segments: 'numSegments', segment_ids: 'ids', output_sizes: 'outputSizes' };
 
 /** Throws an error in the words of this API. */
@@ -609,12 +609,12 @@ function listOfIds(ids) {
         : ['i64', BigInt64Array.from(list, BigInt)];
 }
 
-/** Another tensor of the same elements, which is freed by itself. */
+/** Another tensor of the same elements, which is freed separately. */
 function again(tensor) {
     return tensor.permute(tensor.shape.map((_, axis) => axis));
 }
 
-/** The element type of a typed array. Of 16 bits without a sign it is that of numbers. */
+/** The element type of a typed array. A `Uint16Array` is `u16`, not bits of `bf16` or `f16`. */
 function typeOf(array) {
     if (array instanceof Uint16Array) return 'u16';
     const type = elementTypes.find((type) => array instanceof ARRAYS[type]);
@@ -642,12 +642,12 @@ export class Tensor extends Held {
         return this.shape.reduce((product, size) => product * size, 1);
     }
 
-    /** Where the first element is, in elements of the memory. */
+    /** The offset of the first element in the memory, in elements. */
     get offset() {
         return this.raw.offset;
     }
 
-    /** The elements from one of each axis to the next. */
+    /** The distance from one element to the next along each axis, in elements. */
     get pitches() {
         return Array.from(this.raw.pitches);
     }
@@ -699,7 +699,7 @@ export class Tensor extends Held {
         return this.#viewed((raw) => raw.broadcast(axis, size));
     }
 
-    /** The same elements in another shape. One size may be -1: it is what the others leave. */
+    /** The same elements in another shape. One size may be -1: it is computed from the others. */
     reshape(shape) {
         const sizes = Array.isArray(shape) ? [...shape] : shape;
         const free = Array.isArray(sizes) ? sizes.indexOf(-1) : -1;
@@ -710,12 +710,12 @@ export class Tensor extends Held {
         return this.#viewed((raw) => raw.reshape(sizes));
     }
 
-    /** Elements of the same type that lie elsewhere in this memory. */
+    /** A view of the memory: elements of the same type at `offset` and by `pitches`. */
     view({ shape, offset = 0, pitches }) {
         return this.#viewed((raw) => raw.view(shape, offset, pitches));
     }
 
-    /** Frees the memory now, which other views of it share. */
+    /** Frees the memory now, also that of views of it. */
     destroy() {
         if (this.isFreed) return;
         this.raw.destroy();

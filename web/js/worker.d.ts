@@ -52,7 +52,7 @@ export class WorkerDevice {
     run(operator: 'maxUnpool', inputs: readonly [Input, Input], attributes: { shape: readonly number[]; indicesWithin?: readonly number[] }, options?: { transfer?: boolean }): Promise<WorkerResults>;
     /** A node of a specification, which stands in place of the attributes. */
     run(operator: 'node', inputs: readonly (Input | undefined)[], node: Node, options?: { transfer?: boolean }): Promise<{ outputs: WorkerResult[] }>;
-    /** Ends the worker. What runs there ends too, with the error `Freed`. */
+    /** Ends the worker. Operators that run there end with the error `Freed`. */
     free(): void;
     readonly isFreed: boolean;
 }

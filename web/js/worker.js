@@ -25,7 +25,7 @@ function start() {
     }
 }
 
-/** Where a WebAssembly is, as a worker can receive it: URLs are the page's, not relative to the worker's script. */
+/** The address of a WebAssembly, as a worker can receive it: URLs are the page's, not relative to the worker's script. */
 function places(wasm) {
     const place = (at) => (typeof at === 'string' || at instanceof URL ? new URL(at, globalThis.location?.href).href : at);
     const found = place(wasm);
@@ -82,7 +82,7 @@ export class WorkerDevice {
         return this.#ended !== undefined;
     }
 
-    /** Ends the worker. What runs there ends too, and is the error `'Freed'`. */
+    /** Ends the worker. Operators that run there end with the error `'Freed'`. */
     free() {
         this.#end(new WgmaxError('Freed', 'this WorkerDevice was freed'));
     }

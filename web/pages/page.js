@@ -8,7 +8,7 @@ export function say(text, kind = '') {
     $('verdict').className = `verdict ${kind}`;
 }
 
-/** What a page says that gets no GPU. */
+/** The message of a page that gets no GPU. */
 export const withoutGpu = 'This browser gives pages no GPU, so there is none to verify. Recent versions of Chrome, Edge, Safari and Firefox have WebGPU; pages get it over https or from localhost.';
 
 export function element(tag, properties = {}, ...children) {

@@ -74,9 +74,9 @@ function show() {
     for (const what of WAYS) {
         table(what, ['item', ...names], report.times.map((row) => {
             const times = row[what];
-            const [best, most] = [Math.min, Math.max].map((of) => of(...times.filter(Number.isFinite)));
+            const [shortest, longest] = [Math.min, Math.max].map((of) => of(...times.filter(Number.isFinite)));
             // A bar as long as the time, beside the longest of the row.
-            const cell = (time) => ({ textContent: time.toFixed(2), className: time === best ? 'bar best' : 'bar', style: `--share: ${time / most}` });
+            const cell = (time) => ({ textContent: time.toFixed(2), className: time === shortest ? 'bar best' : 'bar', style: `--share: ${time / longest}` });
             return [row.item, ...times.map((time) => (Number.isFinite(time) ? cell(time) : time ?? ''))];
         }));
     }

@@ -52,7 +52,7 @@ function drawSample() {
     changed();
 }
 
-/** Draws a picture on the source, no larger than it may be. */
+/** Draws a picture on the source, scaled down to at most `MAX_SIDE`. */
 function drawPicture(picture, width, height) {
     const scale = Math.min(1, MAX_SIDE / Math.max(width, height));
     const [w, h] = [width, height].map((size) => Math.max(1, Math.round(size * scale)));

@@ -1,13 +1,13 @@
 import { $, element, say, withoutGpu } from './page.js';
 
-/** What the grid has until the worker says what there is. */
+/** The operators of the grid, until the worker lists them. */
 const OPERATORS = ['ReduceMax', 'MaxPool', 'SegmentMax'];
 const TYPES = ['f32', 'f64', 'f16', 'bf16', 'i8', 'u8', 'i16', 'u16', 'i32', 'u32', 'i64', 'u64', 'bool'];
 
 let worker;
 let cells;
 let certificate;
-/** What the cases of the certificate gave, in words. */
+/** The outcome of the certificate's cases, in words. */
 let found;
 
 function drawGrid(operators = OPERATORS, types = TYPES) {
@@ -150,7 +150,7 @@ $('save').onclick = () => {
     URL.revokeObjectURL(link.href);
 };
 
-/** A link to the same cases, which says what they gave here. */
+/** A link to the same cases, with their outcome here. */
 function link() {
     const { seed, cases, devices } = certificate;
     return `${location.origin}${location.pathname}?${new URLSearchParams({ seed, cases, adapter: devices[0].name, verdict: found })}`;

@@ -135,7 +135,7 @@ impl<T: Copy> Choices<T> {
     }
 }
 
-/// The [`Choices`] of an enum, the last one behind a semicolon.
+/// The [`Choices`] of an enum, the last one after a semicolon.
 macro_rules! choices {
     ($of:ident: $first:literal = $one:ident $(, $name:literal = $value:ident)*; $last:literal = $end:ident) => {
         $crate::object::Choices {
@@ -197,12 +197,12 @@ pub fn integers(value: &JsValue) -> Option<Vec<i64>> {
 /// refuses negative values, and the operator refuses 0 in the same words.
 pub fn unsigned(
     attribute: &'static str,
-    least: &'static str,
+    range: &'static str,
     number: i64,
     given: &dyn Debug,
 ) -> Result<usize, Error> {
     usize::try_from(number).map_err(|_| {
-        let expected = if number < 0 { least } else { "below 2^32" };
+        let expected = if number < 0 { range } else { "below 2^32" };
         Error::BadAttribute { attribute, expected, value: format!("{given:?}") }
     })
 }
@@ -210,10 +210,10 @@ pub fn unsigned(
 /// The numbers of an operator's attribute.
 pub fn unsigned_list(
     attribute: &'static str,
-    least: &'static str,
+    range: &'static str,
     given: &[i64],
 ) -> Result<Vec<usize>, Error> {
-    given.iter().map(|&each| unsigned(attribute, least, each, &given)).collect()
+    given.iter().map(|&each| unsigned(attribute, range, each, &given)).collect()
 }
 
 /// An argument that is an integer.

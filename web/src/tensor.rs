@@ -80,7 +80,7 @@ impl Tensor {
             let (mut read, none) = (Ok(()), JsValue::NULL);
             match tensor.host_memory() {
                 Some(memory) => read = reader.read(&none, memory, tensor.view().offset() as f64),
-                // A tensor of the CPU has memory.
+                // Without the GPU all tensors are in host memory.
                 #[cfg(not(feature = "gpu"))]
                 None => {}
                 #[cfg(feature = "gpu")]
@@ -119,7 +119,7 @@ impl Tensor {
                     shape: desc.shape().to_vec(),
                     offset: view.offset(),
                     pitches: view.pitches(),
-                    reason: "only as many elements, one after the other, take another shape",
+                    reason: "a tensor takes another shape of as many elements, if it is contiguous",
                 });
             }
             Ok(View::from(&desc))
@@ -170,7 +170,7 @@ impl Tensor {
         made.map(Self::from).map_err(js)
     }
 
-    /// The axis of an argument, among the tensor's axes and some more.
+    /// The axis of an argument, among the tensor's axes and `more` further ones.
     fn axis(&self, axis: &JsValue, more: usize) -> Result<usize, Error> {
         in_range(number("axis", INTEGER, axis)?, self.inner.desc().rank() + more)
     }

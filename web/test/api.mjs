@@ -1,5 +1,5 @@
-// Tests of the package, in Node and in a browser. `wgmax` is the package, `gpu` what options opens a
-// GPU. Each test throws if something is wrong.
+// Tests of the package, in Node and in a browser. `wgmax` is the package, and `options` open a GPU. Each
+// test throws if something is wrong.
 
 export const tests = {};
 
@@ -67,9 +67,9 @@ tests['reduceMax has its attributes'] = (wgmax, options) => both(wgmax, options,
     const joined = async (initial, extremum) => (await device.reduceMax(x, { axes: [1], nan: 'ignore', initial, extremum })).numbers();
     equal([await joined(2.5), await joined(-0), await joined(-2n, 'minimum')], [[5, 2.5], [5, -0], [-2, -Infinity]]);
     equal(await (await device.reduceMax(nothing, { axes: [0], initial: true })).numbers(), [1, 1]);
-    await fails('BadAttribute', () => device.reduceMax(scalar, { initial: 0.5 }));
+    await fails('InitialOutOfRange', () => device.reduceMax(scalar, { initial: 0.5 }));
     await fails('BadAttribute', () => device.reduceMax(x, { initial: '0' }));
-    await fails('BadAttribute', () => device.reduceMax(x, { initial: 0, indices: true }));
+    await fails('InitialWithIndices', () => device.reduceMax(x, { initial: 0, indices: true }));
 });
 
 tests['maxPool has its attributes, and its results feed the next'] = (wgmax, options) => both(wgmax, options, async (device) => {
@@ -186,15 +186,15 @@ tests['ids that are no segments are errors, unless they are dropped'] = (wgmax, 
             const all = await run(given, { ...attributes, outOfRange: 'drop', status: true, indices: true });
             equal(all.slice(0, 2), [dropped[0], [0, dropped[1]]], `${segments} ${ids}`);
         }
-        // With the status the page looks by itself.
+        // With `status` the page checks the ids itself.
         if (dropped) equal(await run(await upload(ids), { ...attributes, status: true }), [dropped[0], [0, dropped[1]]]);
         if (code && !dropped) equal((await run(await upload(ids), { ...attributes, status: true }))[1][0] > 0, true);
     }
-    // A BigInt is a number, too; unsigned ids; and what is not counted is not out of range.
+    // `numSegments` may be a BigInt, and ids may be unsigned.
     await fails('SegmentOutOfRange', () => run([0, 1, 2, 3], { numSegments: 3n }));
     await fails('SegmentOutOfRange', () => run(BigUint64Array.of(0n, 1n, 2n, 2n ** 64n - 1n), { numSegments: 3 }));
     await fails('SegmentOutOfRange', async () => run(await upload([0n, 1n, 2n, 2n ** 64n - 1n], 'u64'), { numSegments: 3 }));
-    // Negative ids in any order are no mistake.
+    // Negative ids in any order are valid.
     equal(await run([0, -1, 0, 0], { segments: 'unsorted' }), [[8]]);
     equal(await run([0, -1, 0, 0], { segments: 'unsorted', numSegments: 1, status: true }), [[8], [0, 1]]);
     for (const type of ['i8', 'i64']) equal(await run(await upload([0, -1, 0, -1], type), { segments: 'unsorted', numSegments: 1 }), [[7]]);
@@ -202,7 +202,7 @@ tests['ids that are no segments are errors, unless they are dropped'] = (wgmax, 
     await fails('SegmentCountUnknown', async () => run(await upload([0, 0, 0, 0]), { segments: 'unsorted' }));
     await fails('SegmentIdsLength', async () => run(await upload([]), { segments: 'unsorted', numSegments: 1 }));
     await fails('BadAttribute', () => run([0, 0, 0, 0], { outOfRange: 'ignore' }));
-    // Rows outside of offsets are no mistake, but offsets that descend are.
+    // Rows outside of offsets are valid, but offsets that descend are not.
     for (const make of [(ids) => Int32Array.from(ids), upload]) {
         equal(await run(await make([1, 2, 3]), { segments: 'offsets' }), [[6, 7]]);
         equal(await run(await make([1, 2, 3]), { segments: 'offsets', status: true }), [[6, 7], [0, 2]]);
@@ -212,7 +212,7 @@ tests['ids that are no segments are errors, unless they are dropped'] = (wgmax, 
 });
 
 tests['with positions a maximum is the element that is there'] = (wgmax, options) => both(wgmax, options, async (device) => {
-    // As wgmax.d.ts says of `indices`.
+    // As wgmax.d.ts defines `indices`.
     const x = await device.tensor('f32', [1, 1, 2], [-0, 0]);
     equal(await (await device.reduceMax(x)).numbers(), [0]);
     equal(await (await device.reduceMax(x, { indices: true })).values.numbers(), [-0]);
@@ -308,7 +308,7 @@ tests['numbers come in by one way, which checks them'] = (wgmax, options) => bot
     equal(await (await device.tensor('bool', [2], [true, false])).numbers(), [1, 0]);
 });
 
-tests['memory that there is not is an error, and nothing else'] = (wgmax, options) => both(wgmax, options, async (device) => {
+tests['exhausted memory is an error, and nothing else'] = (wgmax, options) => both(wgmax, options, async (device) => {
     const x = await device.tensor('u8', [1], [1]);
     for (const shape of [[2 ** 31], [2 ** 31 - 1, 2], [2 ** 32 - 1], [2 ** 16, 2 ** 32 - 1]]) {
         await fails('OutOfMemory', () => device.zeros('u8', shape));
@@ -383,7 +383,7 @@ tests['tensors stay with their device'] = async (wgmax, options) => {
     await fails('WrongDevice', () => gpu.reduceMax(b));
     const [other, same] = [await wgmax.open('gpu', options), await wgmax.open('cpu')];
     await fails('WrongDevice', () => other.reduceMax(a));
-    // The CPU is one.
+    // All CPU devices are the same.
     equal(await (await same.reduceMax(b)).numbers(), [1]);
     equal([cpu.isCpu, cpu.gpu, b.buffer, gpu.isCpu], [true, undefined, undefined, false]);
     equal([gpu.info.backend, cpu.info.backend, gpu.info.name.length > 0], ['webgpu', 'cpu', true]);
@@ -424,7 +424,7 @@ tests['prepared operators of the CPU give results in tensors that are there'] = 
     equal(await y.numbers(), [0, 0]);
     rows.submit([x], [y], 3);
     equal([await y.numbers(), await before.numbers(), await y.slice(0, 1).numbers()], [[5, 9], [0], [9]]);
-    // Inputs with another view are others; the same view of other memory is not.
+    // A prepared operator refuses inputs with another view, and takes the same view of other memory.
     const wide = await device.tensor('f32', [2, 4], [0, 1, 2, 3, 8, 7, 6, 5]);
     await fails('WrongView', () => rows.submit([wide.slice(1, 0, 3)], [y]));
     const narrow = await device.prepare('reduceMax', { axes: [1] }, [wide.slice(1, 1)], [y]);
@@ -479,7 +479,7 @@ tests['what is freed is gone'] = async (wgmax, options, Verification) => {
     for (const on of [device, await wgmax.open('cpu')]) {
         const x = await on.tensor('u8', [4], [1, 2, 3, 4]);
         const view = x.slice(0, 1, 3);
-        // What has begun goes on.
+        // Work that has begun continues.
         const begun = [x.data(), x.numbers(), on.segmentMax(x, [0, 0, 1, 1]).then(({ values }) => values.numbers()), on.reduceMax(x).then((y) => y.numbers())];
         x.free();
         equal((await Promise.all(begun)).map((list) => Array.from(list)), [[1, 2, 3, 4], [1, 2, 3, 4], [2, 4], [4]]);
@@ -506,7 +506,7 @@ tests['what is freed is gone'] = async (wgmax, options, Verification) => {
         view.destroy();
         await fails('Freed', () => view.data());
     }
-    // Also devices, prepared operators and verifications; what a device began goes on.
+    // Also devices, prepared operators and verifications. Work that a device has begun continues.
     const [x, y] = [await device.tensor('u8', [2], [1, 2]), await device.zeros('u8', [])];
     const prepared = await device.prepare('reduceMax', {}, [x], [y]);
     const verification = new Verification(device, { seed: 1 });
@@ -626,7 +626,7 @@ tests['numbers, lists and tensors as they come'] = (wgmax, options) => both(wgma
     equal(wgmax.segmentStatus, { unsorted: 1, negative: 2, offsetTooLarge: 4 });
 });
 
-tests['a lost device is told'] = async (wgmax, options) => {
+tests['a lost device is reported'] = async (wgmax, options) => {
     const device = await wgmax.open('gpu', options);
     let lost;
     device.lost.then((info) => (lost = info));

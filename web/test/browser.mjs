@@ -97,7 +97,7 @@ await browse(WEBGPU, async (page) => {
     });
 });
 
-// Each page in a browser of its own: one that fails shall not be the next one's matter.
+// Each page has a browser of its own, so that a failure does not affect the next page.
 await browse(WEBGPU, async (page) => {
     const check = errorsOf(page);
     await step('the page Verify', 60 + 6 * CASES, async () => {
@@ -153,7 +153,7 @@ await browse(WEBGPU, async (page) => {
         check();
         return text;
     });
-    // Every verdict is about one choice, also of those that are shown while the page changes.
+    // Every verdict is about one choice, even while the page changes.
     await step('a slider is dragged', 180, async () => {
         await tryIt();
         const verdicts = await page.evaluate(async () => {
@@ -176,7 +176,7 @@ await browse(WEBGPU, async (page) => {
         if (wrong.length || !verdicts.length) throw new Error(`${wrong.length} of ${verdicts.length} verdicts: ${wrong[0]}`);
         return `${verdicts.length} verdicts`;
     });
-    // Pictures of one size, of which the second has nothing where the first one has something.
+    // Pictures of one size: the second is transparent where the first is not.
     await step('transparent pictures', 180, async () => {
         await tryIt();
         const seen = await page.evaluate(async () => {
@@ -230,7 +230,7 @@ await browse(WEBGPU, async (page) => {
 await browse(WEBGPU, async (page) => {
     const check = errorsOf(page);
     await step('a check of five seconds', 120, async () => {
-        // From the folder that any host of static files may have.
+        // The site's folder, as any static host serves it.
         const site = await serveFolder(sitePath);
         await page.goto(`http://localhost:${site.address().port}/`);
         await page.click('#start');
@@ -241,7 +241,7 @@ await browse(WEBGPU, async (page) => {
         if (!/all equal/.test(text)) throw new Error(text);
         return text;
     });
-    // Each page as it is at first, and with its results.
+    // Each page before it has results, and with them.
     await step('the pages are accessible', 240, async () => {
         const found = [];
         const judge = async (...what) => found.push(...await violationsOf(page, ...what));
@@ -255,7 +255,7 @@ await browse(WEBGPU, async (page) => {
                 await page.goto(`${at}/verify.html?seed=7&cases=2&start`);
                 await says(page, 'verdict', /bit for bit/, 60);
                 await judge('verify with results', width, scheme);
-                // As a wrong case shows.
+                // The page looks as if a case were wrong.
                 await page.evaluate(() => {
                     document.querySelector('.cell.some').classList.add('wrong');
                     document.getElementById('verdict').className = 'verdict bad';
@@ -283,7 +283,7 @@ await browse(WEBGPU, async (page) => {
     });
 });
 
-// No WebGPU, and one that has no adapter: a sentence, and the CPU.
+// Without WebGPU or without an adapter, the pages say so and use the CPU.
 for (const [name, flags, script] of [
     ['a tab without WebGPU', [], () => Object.defineProperty(Navigator.prototype, 'gpu', { get: () => undefined })],
     ['a tab without an adapter', ['--disable-gpu', '--disable-software-rasterizer'], () => {}],

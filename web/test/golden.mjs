@@ -12,7 +12,7 @@ function npy(bytes, type) {
     return { type, shape, bytes: bytes.slice(start + length) };
 }
 
-/** How many cases there are of each outcome: some that are not found would pass unnoticed. */
+/** How many cases have each outcome. Without these numbers, missing cases would pass unnoticed. */
 export const EXPECTED = { ok: 957, refused: 156 };
 
 const ARRAYS = {

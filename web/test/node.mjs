@@ -19,7 +19,7 @@ const { create, globals } = await import('webgpu');
 Object.assign(globalThis, globals);
 const options = { gpu: create([]) };
 
-// As users have it: what is installed is found.
+// Without options, as users call it: the installed package is found.
 tests['the package finds webgpu by itself'] = async () => {
     const device = await wgmax.open('gpu');
     const x = await device.tensor('u8', [2], [1, 2]);
@@ -59,7 +59,7 @@ while (verification.cases < CASES) {
 }
 console.log(`${verification.cases} cases in ${verification.seconds.toFixed(0)} s: ${verification.mismatches} differ, ${verification.failures} failed`);
 failed += verification.mismatches + verification.failures + (verification.cases !== CASES);
-// The memory of the WebAssembly, of which there are 4 GiB, used up: an error, and then all goes on.
+// The memory of the WebAssembly, 4 GiB, is used up: an error, after which everything works.
 const cpu = await wgmax.open('cpu');
 const held = [];
 const full = await within(120, 'using up the memory', (async () => {
@@ -81,7 +81,7 @@ const full = await within(120, 'using up the memory', (async () => {
 failed += full !== undefined;
 console.log(full ? `FAILED  memory used up: ${full.stack}` : 'ok      memory used up');
 
-// The last one: there is no going on after it. What traps in a task would end Node.
+// The last test, because nothing works after a panic. A trap in a task would end Node.
 process.once('uncaughtException', () => {});
 const { checked } = await import('../pkg/error.js');
 const panic = await within(10, 'a panic', checked(device.parts.module.panicLater())).catch((error) => error);

@@ -30,7 +30,7 @@ tests['pixels come in, and are drawn'] = async (wgmax) => {
             check(found.every((byte, i) => byte === image.data[i]), `${device.info.name}: other pixels`);
             const target = document.createElement('canvas');
             await device.draw(pixels, target);
-            // Where all is software, a canvas of WebGPU is read by way of a file alone.
+            // With software rendering, a WebGPU canvas can be read only as a file.
             const file = await new Promise((done) => target.toBlob(done));
             const copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
             copy.drawImage(await createImageBitmap(file), 0, 0);

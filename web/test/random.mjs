@@ -40,7 +40,7 @@ function* coordinates(shape) {
     }
 }
 
-/** A tensor as a function of the coordinates: what views do is written down anew. */
+/** A tensor as a function of the coordinates: a second implementation of views. */
 class Model {
     constructor(shape, get) {
         Object.assign(this, { shape, get });
@@ -119,7 +119,7 @@ function viewed(random, tensor, model, calls) {
                 break;
             }
             default: {
-                // A shape that only what lies one after the other takes.
+                // Only contiguous elements take this shape.
                 const shape = [product(model.shape)];
                 const isFree = random(2) === 1;
                 if (tensor.offset || !calls.every((name) => name.startsWith('reshape'))) break;
@@ -131,7 +131,7 @@ function viewed(random, tensor, model, calls) {
     return [tensor, model];
 }
 
-/** The best of some elements, and which it is; `undefined` of none. */
+/** The best of some elements, and its number; `undefined` without elements. */
 function best(elements, { extremum, nan, indices, last }) {
     let found;
     elements.forEach((value, i) => {
@@ -139,7 +139,7 @@ function best(elements, { extremum, nan, indices, last }) {
             const [a, b] = extremum === 'minimum' ? [found.value, value] : [value, found.value];
             const nans = Number.isNaN(value) - Number.isNaN(found.value);
             if (nans) return nan === 'ignore' ? -nans : nans;
-            // Of zeros the sign counts where no positions are wanted.
+            // The sign of zeros counts only without positions.
             if (!indices && a === b && a === 0) return Object.is(b, -0) - Object.is(a, -0);
             return (a > b) - (a < b);
         };

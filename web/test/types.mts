@@ -35,13 +35,13 @@ const shape: number[] = (await worker.run('scatterMinBackward', [inMemory, inMem
 await worker.run('maxPool', [inMemory], { indices: true });
 // @ts-expect-error a function of the device, but no operator
 await worker.run('tensor', [inMemory]);
-// @ts-expect-error an attribute that a prepared operator has not
+// @ts-expect-error an unknown attribute of a prepared operator
 await device.prepare('maxPool', { kernel: [3], stride: [2] }, [x], [values]);
 // @ts-expect-error a pooling has a kernel
 await device.prepare('maxPool', {}, [x], [values]);
 // @ts-expect-error no WebAssembly
 await wgmax.open('cpu', { wasm: { full: 'cpu.wasm' } });
-// @ts-expect-error an attribute that there is not
+// @ts-expect-error an unknown attribute
 await device.maxPool(x, { kernel: [3], stride: [2] });
 // @ts-expect-error ids are in range, or dropped
 await device.segmentMax(x, [0, 1], { outOfRange: 'ignore' });

@@ -104,7 +104,7 @@ tests['errors of a worker'] = async () => {
     await fails('Freed', later);
     await fails('Freed', worker.run('reduceMax', [X]));
     await fails('NoWorker', openWorker('cpu', { worker: new Worker('/nothing.js', { type: 'module' }) }));
-    // A place is the page's, and may be relative.
+    // Paths are relative to the page.
     for (const wasm of ['../pkg/wasm', new URL('/pkg/wasm/', location), { cpu: '../pkg/wasm/cpu_bg.wasm' }]) (await openWorker('cpu', { wasm })).free();
     await fails('NoWebAssembly', openWorker('cpu', { wasm: `${location.origin}/nothing/` }));
     await fails('NoAdapter', openWorker('vulkan'));

@@ -1,5 +1,5 @@
-//! What the programs have in common: they take one item, its inputs as files of bytes, and
-//! write the answer as a file, for somebody else to judge, and one line of JSON.
+//! What the programs have in common: they take one item and its inputs as files of bytes. They write
+//! the answer as a file, which `run.py` checks, and one line of JSON.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -57,7 +57,7 @@ impl Job {
         std::fs::read(&path).with_context(|| path.display().to_string())
     }
 
-    /// Calls `run` with the numbers of copies in turn: seconds of each call after the first two.
+    /// Calls `run` with the number of each copy in turn. Returns the seconds of each call after the first two.
     pub fn time(&self, mut run: impl FnMut(usize) -> anyhow::Result<()>) -> anyhow::Result<Vec<f64>> {
         let mut times = Vec::new();
         let start = Instant::now();

@@ -14,17 +14,16 @@ use wgmax_verify::Kind;
 #[serde(deny_unknown_fields)]
 pub struct Item {
     pub name: String,
-    /// A scatter is one of the segments.
+    /// A scatter counts as SegmentMax.
     pub op: Kind,
     pub dtype: String,
-    /// Of the data; of the updates in scatters.
+    /// The shape of the data, or of a scatter's updates.
     pub shape: Vec<usize>,
     pub attrs: Attributes,
     /// Whether the minimum is computed.
     #[serde(default)]
     pub minimum: bool,
-    /// Whether the gradient of the data is computed from that of the maxima: by the data or, if
-    /// there are indices, by those.
+    /// Whether the gradient is computed: from the data or, if there are indices, from the indices.
     #[serde(default)]
     pub gradient: bool,
     /// Bytes of the inputs, each read once.
@@ -61,7 +60,7 @@ pub enum Attributes {
         _seed: u32,
     },
     Scatter {
-        /// Of the data.
+        /// The number of elements of the data.
         elements: usize,
         dist: SegmentSizes,
         #[serde(rename = "seed")]
@@ -81,7 +80,7 @@ pub enum SegmentSizes {
     Unordered,
 }
 
-/// Numbers; a single one stands for equal ones.
+/// Numbers as text; equal numbers are written once.
 fn list<T: PartialEq + ToString>(numbers: &[T]) -> String {
     match numbers {
         [first, rest @ ..] if rest.iter().all(|number| number == first) => first.to_string(),
@@ -180,8 +179,8 @@ impl Item {
         }
     }
 
-    /// The bytes that the plain pass writes: those of the results if they are many, but no more
-    /// than it reads of the first input.
+    /// The bytes that the plain pass writes: for poolings as many as the results have, but no more than
+    /// it reads of the first input; otherwise none.
     pub fn plain_writes(&self) -> anyhow::Result<u64> {
         match self.op {
             Kind::MaxPool => Ok(self.bytes_write.min(self.inputs()?[0].byte_len() as u64)),

@@ -18,7 +18,7 @@ use wgmax::{Device, DeviceTensor, Tensor, TensorDesc};
 
 use super::Outcome;
 use super::interrupt::{self, Polling};
-use super::options::On;
+use super::options::{On, whole};
 use super::output::{self, Output};
 use super::report::Report as File;
 use super::table;
@@ -42,7 +42,7 @@ pub struct Arguments {
     #[arg(long, value_name = "REGEX", default_value = "")]
     filter: Regex,
     /// Runs of each item; by default as many as fit in --seconds
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_parser = whole::<u32>(1))]
     runs: Option<u32>,
     /// Seconds to run each item
     #[arg(long, default_value_t = 1.0, value_parser = positive)]
@@ -54,7 +54,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
     /// List the items without measuring them
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["json", "plot"])]
     list: bool,
 }
 
@@ -67,8 +67,8 @@ const MAX_COPIES: u64 = 64;
 #[derive(Default)]
 pub struct Measured {
     item: Times,
-    /// Times of the plain pass, which runs in turn with the item. On the CPU the first time is the
-    /// one by which it was chosen.
+    /// Times of the plain pass, which runs in turn with the item. On the CPU the first is the time by
+    /// which the pass was chosen.
     ceiling: Times,
     /// Bytes that the plain pass moves.
     ceiling_bytes: u64,
@@ -162,6 +162,11 @@ impl Bench {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
+    if let Some(plot) = &arguments.plot {
+        // Devices and pipes have no extension.
+        let is_svg = plot.extension().is_none_or(|extension| extension.eq_ignore_ascii_case("svg"));
+        anyhow::ensure!(is_svg, "--plot {}: the plot is a FILE.svg", plot.display());
+    }
     let targets = Targets::default()
         .report("--json ", arguments.json.as_deref())
         .report("--plot ", arguments.plot.as_deref());
@@ -204,8 +209,8 @@ pub fn measure(on: &On, items: Vec<Item>, budget: Budget) -> anyhow::Result<Repo
         output::note(row.line());
         report.rows.push(row);
     }
-    // Until here a signal is noted, and from here on it ends the command. So the report and the
-    // exit status agree on signals.
+    // From here on a signal ends the command. Earlier signals are noted, so that the report and the exit
+    // status agree.
     drop(polling);
     report.cut_off = interrupt::requested();
     Ok(report)

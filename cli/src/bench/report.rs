@@ -156,7 +156,7 @@ impl Report {
     /// The device, the tuning, and the clock; and whether something is missing.
     pub fn subtitle(&self) -> String {
         let cut_off = if self.cut_off { "; cut off by a signal" } else { "" };
-        format!("{}; {} plans; timed by {}{cut_off}", self.device, self.tuning, self.clock)
+        format!("{}; {} tuning; timed by {}{cut_off}", self.device, self.tuning, self.clock)
     }
 
     pub fn json(&self) -> Value {

@@ -4,17 +4,16 @@ use wgmax::{Result, Tensor};
 
 use super::canvas::{self, Canvas};
 
-/// Maximum cells of the picture in a row, or rows of them: then a single cell that differs is
-/// visible.
+/// Maximum cells along each side of the picture, so that a single cell that differs is visible.
 const MAX_CELLS: usize = 384;
-/// Cells across a plane that is much longer than wide, if it has as many elements.
+/// Minimum cells across a narrow plane, if it has as many elements.
 const MIN_CELLS: usize = 16;
-/// Tensors of more planes than these are drawn as one plane, with the rows of all.
+/// A tensor of more planes than this is drawn as one plane, which has the rows of all.
 const MAX_PLANES: usize = 1024;
-/// The approximate longer side of pictures, and of a cell.
+/// The approximate longer side of pictures, and the maximum side of a cell, in pixels.
 const SIDE: usize = 3 * MAX_CELLS;
 const MAX_SCALE: usize = 64;
-/// Lines of more elements are broken.
+/// A 1-D tensor of more elements is broken into rows.
 const MAX_LINE: usize = 512;
 /// Pixels between tiles.
 const GAP: usize = 2;
@@ -22,7 +21,7 @@ const GAP: usize = 2;
 const EQUAL: [u8; 3] = [255, 255, 255];
 const BETWEEN: [u8; 3] = [90, 90, 100];
 const NAN: [u8; 3] = [150, 60, 220];
-/// From the smallest difference to the largest.
+/// Colours from the smallest difference to the largest.
 const RAMP: [[u8; 3]; 3] = [[255, 170, 0], [225, 40, 30], [90, 0, 50]];
 /// The width of the scale, and the blanks between the parts of its line.
 const BAR: usize = 160;
@@ -30,7 +29,7 @@ const BLANK: usize = 10;
 
 /// How the elements are laid out: tiles of cells.
 struct Sheet {
-    /// Elements of a place: the channels of a picture.
+    /// Elements for each row and column: the channels of a picture.
     depth: usize,
     /// Rows and columns of a plane: the last two axes.
     rows: usize,
@@ -67,27 +66,27 @@ impl Sheet {
         if planes > MAX_PLANES {
             (planes, rows) = (1, planes * rows);
         }
-        // About as many tiles across as make a square, measured in planes as they are drawn.
+        // The tiles across that make the picture about square.
         let [tall, wide] = [rows, columns].map(|cells| cells.min(MAX_CELLS) as f64);
         let square = (planes as f64 * tall / wide.max(1.0)).sqrt().ceil() as usize;
-        // If the innermost of the other axes makes such rows, a row of tiles is one of its lines.
+        // If the axis before those of a plane has about this size, each of its lines is a row of tiles.
         let inner = shape.iter().rev().nth(2).copied().filter(|_| planes > 1).unwrap_or(1);
         let tiles = match (square / 2..=square * 2).contains(&inner) {
             true => inner,
             false => square.clamp(1, planes),
         };
-        // Each tile has a cell along both sides.
+        // Each tile has at least one cell along each side.
         let tiles = tiles.clamp(planes.div_ceil(MAX_CELLS), MAX_CELLS);
         let tiles_down = planes.div_ceil(tiles);
         // Both sides are divided by the same factor, but narrow planes keep some width.
-        let most = [MAX_CELLS / tiles_down, MAX_CELLS / tiles].map(|cells| cells.max(1));
-        let parts = [rows as f64 / most[0] as f64, columns as f64 / most[1] as f64];
+        let max_cells = [MAX_CELLS / tiles_down, MAX_CELLS / tiles].map(|cells| cells.max(1));
+        let parts = [rows as f64 / max_cells[0] as f64, columns as f64 / max_cells[1] as f64];
         let factor = parts[0].max(parts[1]).max(1.0);
-        let cells = |side: usize, most: usize| {
+        let cells = |side: usize, max: usize| {
             let cells = (side as f64 / factor).round() as usize;
-            cells.max(side.min(MIN_CELLS)).min(most).max(1)
+            cells.max(side.min(MIN_CELLS)).min(max).max(1)
         };
-        let (down, across) = (cells(rows, most[0]), cells(columns, most[1]));
+        let (down, across) = (cells(rows, max_cells[0]), cells(columns, max_cells[1]));
         let longer = (down * tiles_down).max(across * tiles).max(1);
         Self {
             depth,
@@ -157,8 +156,8 @@ impl Cell {
 /// The legend: a scale from the smallest difference that is drawn to the largest. Differences of
 /// 8-bit elements have a linear scale, others a logarithmic one.
 struct Scale {
-    least: u64,
-    most: u64,
+    min: u64,
+    max: u64,
     is_linear: bool,
     /// The unit of the numbers.
     unit: &'static str,
@@ -170,14 +169,14 @@ impl Scale {
     }
 
     fn color(&self, distance: u64) -> [u8; 3] {
-        let [least, most, at] = [self.least, self.most, distance].map(|d| self.position(d));
+        let [min, max, at] = [self.min, self.max, distance].map(|d| self.position(d));
         // A single difference is the largest.
-        ramp(if most > least { (at - least) / (most - least) } else { 1.0 })
+        ramp(if max > min { (at - min) / (max - min) } else { 1.0 })
     }
 
     /// The difference in the middle.
     fn middle(&self) -> u64 {
-        let middle = (self.position(self.least) + self.position(self.most)) / 2.0;
+        let middle = (self.position(self.min) + self.position(self.max)) / 2.0;
         (if self.is_linear { middle } else { middle.exp_m1() }).round() as u64
     }
 }
@@ -204,16 +203,16 @@ fn legend(cells: &[Cell], scale: Option<&Scale>) -> Vec<Part> {
     let mut parts = vec![swatch(EQUAL), text("EQUAL")];
     match scale {
         None => {}
-        Some(scale) if scale.least == scale.most => {
+        Some(scale) if scale.min == scale.max => {
             parts.push(swatch(ramp(1.0)));
-            parts.push(Part::Text(format!("{} {}", short(scale.most), scale.unit)));
+            parts.push(Part::Text(format!("{} {}", short(scale.max), scale.unit)));
         }
         Some(scale) => {
-            parts.push(Part::Text(short(scale.least)));
+            parts.push(Part::Text(short(scale.min)));
             parts.push(Part::Bar(BAR, Box::new(|part| ramp(part / 2.0))));
             parts.push(Part::Text(short(scale.middle())));
             parts.push(Part::Bar(BAR, Box::new(|part| ramp(0.5 + part / 2.0))));
-            parts.push(Part::Text(format!("{} {}", short(scale.most), scale.unit)));
+            parts.push(Part::Text(format!("{} {}", short(scale.max), scale.unit)));
         }
     }
     if cells.contains(&Cell::Nan) {
@@ -231,7 +230,7 @@ impl Part {
     }
 }
 
-/// A picture of the elements that differ; by their values, or else by their bits. `None` for tensors
+/// A picture of the elements that differ, in value if `values`, otherwise in bits. `None` for tensors
 /// without elements.
 ///
 /// # Errors
@@ -248,9 +247,9 @@ pub fn draw(a: &Tensor, b: &Tensor, values: bool) -> Result<Option<Tensor>> {
     })?;
     let apart =
         || cells.iter().filter_map(|c| if let Cell::Apart(d) = c { Some(*d) } else { None });
-    let scale = apart().min().zip(apart().max()).map(|(least, most)| Scale {
-        least,
-        most,
+    let scale = apart().min().zip(apart().max()).map(|(min, max)| Scale {
+        min,
+        max,
         is_linear: a.element_type().size() == 1,
         unit: if a.element_type().is_float() { "ULP" } else { "APART" },
     });
@@ -366,7 +365,7 @@ mod tests {
         }
         assert!(seen.len() > 250, "{}", seen.len());
 
-        let scale = |most, is_linear| Scale { least: 1, most, is_linear, unit: "ULP" };
+        let scale = |max, is_linear| Scale { min: 1, max, is_linear, unit: "ULP" };
         let texts = |scale: Scale, cells: &[Cell]| {
             let parts = legend(cells, Some(&scale));
             let text = |part| if let Part::Text(text) = part { Some(text) } else { None };

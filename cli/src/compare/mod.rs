@@ -13,7 +13,7 @@ use wgmax::operator::Operator;
 use wgmax::{Run as _, Tensor};
 
 use super::operation::{Operation, Read};
-use super::options::{Planning, device_name};
+use super::options::{Planning, two_devices};
 use super::output::{self, Output, put};
 use super::picture::Format;
 use super::targets::Targets;
@@ -41,10 +41,10 @@ Examples:
   wgmax compare reduce-max x.npy --axes 0 --between cpu,gpu
   wgmax compare max-pool x.npy --kernel 3,3 --indices --between 0,1
 
-In the picture of --heatmap the last two axes run down and across; for [.., H, W, C] with up to four \
-channels, H and W do. Each position along the other axes is a panel. Equal elements are white. Different \
-elements are orange to dark red, by their distance, and violet if one is NaN; a line below the picture \
-has the scale. If a pixel stands for several elements, it shows the largest distance.")]
+The rows and columns of the picture of --heatmap are the last two axes or, if the shape is [.., H, W, C] with \
+C at most 4 and W above 4, H and W. There is a panel for each place along the other axes. Equal elements are \
+white. Different elements are orange to dark red, by their distance, and violet if one or both are NaN; a line \
+below the picture has the scale. If a pixel stands for several elements, it shows the largest distance.")]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -64,12 +64,15 @@ pub struct Arguments {
 }
 
 /// A file; other names are misspelled operators.
-fn file(text: &str) -> Result<String, String> {
-    match text.contains('.') || text.ends_with('-') {
-        true => Ok(text.to_string()),
-        false => {
-            Err("neither a file nor an operator such as 'max-pool' or 'reduce-min'".to_string())
+fn file(text: &str) -> Result<String, &'static str> {
+    match text {
+        _ if text.contains('.') || text.ends_with('-') => Ok(text.to_string()),
+        "arg-max" => Err("give reduce-max with --indices"),
+        "arg-min" => Err("give reduce-min with --indices"),
+        _ if Choice::has_subcommand(text) => {
+            Err("options of an operator follow it; --values and --heatmap are for files")
         }
+        _ => Err("neither a file nor an operator such as 'max-pool' or 'reduce-min'"),
     }
 }
 
@@ -101,10 +104,10 @@ enum Choice {
     /// The minimum of each segment of the rows of a tensor from a file
     #[command(after_help = "Example:\n  wgmax compare segment-min x.npy ids.npy")]
     SegmentMin(SegmentMax),
-    /// Each element's maximum with the updates whose indices name it
+    /// For each element, the maximum of itself and of the updates that go to it
     #[command(after_help = "Example:\n  wgmax compare scatter-max x.npy places.npy updates.npy")]
     ScatterMax(ScatterMax),
-    /// Each element's minimum with the updates whose indices name it
+    /// For each element, the minimum of itself and of the updates that go to it
     #[command(after_help = "Example:\n  wgmax compare scatter-min x.npy places.npy updates.npy")]
     ScatterMin(ScatterMax),
 }
@@ -130,15 +133,10 @@ type ScatterMax = Run<scatter_max::Operation>;
 #[derive(Args)]
 struct Between {
     /// The two devices; each is cpu, gpu, an index, or part of an adapter's name
-    #[arg(long, value_name = "A,B", default_value = "cpu,gpu", value_parser = pair)]
+    #[arg(long, value_name = "A,B", default_value = "cpu,gpu", value_parser = two_devices)]
     between: (String, String),
     #[command(flatten)]
     planning: Planning,
-}
-
-fn pair(text: &str) -> Result<(String, String), &'static str> {
-    let (a, b) = text.split_once(',').ok_or("give two devices, A,B")?;
-    Ok((device_name(a.trim())?, device_name(b.trim())?))
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {

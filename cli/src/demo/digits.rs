@@ -110,7 +110,7 @@ fn draw(ink: &[u8], pooled: &[u8]) -> Vec<String> {
         let before = frame(&ink[picture * SIDE * SIDE..][..SIDE * SIDE], SIDE);
         let side = SIDE / 2;
         let after = frame(&pooled[picture * side * side..][..side * side], side);
-        // The smaller one is centred.
+        // The maxima are fewer rows, which are centred.
         let above = (before.len() - after.len()) / 2;
         let blank = " ".repeat(2 * side + 2);
         for (number, (row, before)) in rows.iter_mut().zip(&before).enumerate() {
@@ -121,7 +121,7 @@ fn draw(ink: &[u8], pooled: &[u8]) -> Vec<String> {
     rows.iter().map(|row| row.trim_end().to_string()).collect()
 }
 
-/// A picture in shades, two characters a spot: they are about half as wide as they are high.
+/// A picture in shades, two characters a spot, because characters are about half as wide as high.
 fn frame(ink: &[u8], side: usize) -> Vec<String> {
     const SHADES: [&str; 5] = ["  ", "░░", "▒▒", "▓▓", "██"];
     let steps = SHADES.len() - 1;

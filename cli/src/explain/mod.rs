@@ -10,7 +10,7 @@ use wgmax::plan::{Limits, Plan};
 use wgmax::{ElementType, Error, Extremum, TensorDesc, Tuning, wgpu};
 
 use super::max_pool::Given;
-use super::options::{TuningChoice, element_type, power_of_two, size, workgroup};
+use super::options::{TuningChoice, element_type, power_of_two, size, whole, workgroup};
 use super::output::Output;
 use super::source::Shape;
 use super::{Outcome, adaptive_max_pool, backward, max_pool, reduce_max, scatter_max, segment_max};
@@ -74,14 +74,14 @@ offset more than segments. {LIMITS}"))]
     /// The launches of the minimum of each segment of rows
     #[command(after_help = "Example:\n  wgmax explain segment-min 1000000x64 --num-segments 5000")]
     SegmentMin(SegmentMax),
-    /// The launches of each element's maximum with the updates whose indices name it
+    /// The launches of the maximum of each element and of the updates that go to it
     #[command(after_help = format!("\
 Example:
   wgmax explain scatter-max 1048576 --places 16777216
 
 {LIMITS}"))]
     ScatterMax(ScatterMax),
-    /// The launches of each element's minimum with the updates whose indices name it
+    /// The launches of the minimum of each element and of the updates that go to it
     #[command(
         after_help = "Example:\n  wgmax explain scatter-min 1000x64 --vectors --places 5000x1"
     )]
@@ -111,7 +111,7 @@ type AdaptiveMaxPool = Planned<adaptive_max_pool::Attributes>;
 type SegmentMax = Planned<Segments>;
 type ScatterMax = Planned<Scatters>;
 
-/// Whether indices or the gradient are computed, in addition to the attributes.
+/// What is computed: maxima or minima, with indices, or the gradient.
 struct Wanted {
     extremum: Extremum,
     indices: bool,
@@ -151,9 +151,10 @@ impl Attributes for max_pool::Attributes {
 
 impl Attributes for adaptive_max_pool::Attributes {
     fn operator(&self, Wanted { extremum, indices, .. }: Wanted, input: &Input) -> Made {
-        let desc = input.desc()?;
-        let given = (input.shape.text.as_str(), false);
-        let (operator, axes) = self.operator(extremum, indices, &desc, given)?;
+        let (desc, shape) = (input.desc()?, &input.shape);
+        let reshaped = |new: &[usize]| shape.replaced(new);
+        let given = Given { name: &shape.text, is_picture: false, reshaped: &reshaped };
+        let (operator, axes) = self.operator(extremum, indices, &desc, &given)?;
         Ok((operator, vec![axes.pooled(&desc)?]))
     }
 }
@@ -207,10 +208,10 @@ impl Attributes for Segments {
 struct Scatters {
     #[command(flatten)]
     attributes: scatter_max::Attributes,
-    /// Shape of the tensor of indices
+    /// Shape of the tensor PLACES, of indices
     #[arg(long, value_name = "SHAPE")]
     places: Shape,
-    /// Element type of the indices
+    /// Element type of PLACES
     #[arg(long, value_name = "TYPE", default_value = "i64", value_parser = element_type)]
     places_type: ElementType,
 }
@@ -272,27 +273,23 @@ struct Target {
     #[arg(long, value_name = "N", value_parser = workgroup)]
     workgroup: Option<u32>,
     /// Maximum workgroups in each dimension
-    #[arg(long, value_name = "N", value_parser = positive())]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1))]
     max_workgroups: Option<u32>,
     /// Maximum loop iterations of an invocation
-    #[arg(long, value_name = "N", value_parser = positive())]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1))]
     max_iterations: Option<u32>,
     /// Maximum storage buffers of a shader
-    #[arg(long, value_name = "N", value_parser = positive())]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1))]
     storage_buffers: Option<u32>,
     /// Offsets of bindings are multiples of this many bytes
     #[arg(long, value_name = "N", value_parser = power_of_two::<16, 4096>)]
     alignment: Option<u64>,
     /// Invocations that fill the device; by default as in the tuning
-    #[arg(long, value_name = "N", value_parser = positive())]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1))]
     parallelism: Option<u32>,
     /// Print the plan as JSON
     #[arg(long)]
     json: bool,
-}
-
-fn positive() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(1..)
 }
 
 impl Target {
@@ -320,7 +317,7 @@ impl Target {
     fn with_option(&self, error: Error) -> Result<anyhow::Error, Error> {
         let (limit, reason) = match &error {
             Error::OverLimit { limit, what, needed, .. } => {
-                (*limit, format!("{what} needs {needed}"))
+                (*limit, format!("give {needed} or more, for {what}"))
             }
             Error::BadLimit { limit, expected, .. } => (*limit, format!("it must be {expected}")),
             _ => return Err(error),

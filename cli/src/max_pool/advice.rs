@@ -4,7 +4,7 @@ use wgmax::{Error, TensorDesc};
 
 use super::Attributes;
 use crate::axes::Axes;
-use crate::options::List;
+use crate::options::{List, about, common_option};
 
 /// The source of an input, for errors.
 pub struct Given<'a> {
@@ -14,6 +14,14 @@ pub struct Given<'a> {
     pub is_picture: bool,
     /// The command line with another shape of the input.
     pub reshaped: &'a dyn Fn(&[usize]) -> String,
+}
+
+impl Given<'_> {
+    /// Advice for an input of this shape, if it lacks axes for this number of windows.
+    pub fn missing_axes(&self, axes: Axes, windows: usize, shape: &[usize]) -> Option<String> {
+        let (what, shape) = axes.missing(windows, shape)?;
+        Some(format!("if {what} missing: {}", (self.reshaped)(&shape)))
+    }
 }
 
 impl Attributes {
@@ -52,7 +60,7 @@ impl Attributes {
         rank: usize,
         input: &str,
     ) -> anyhow::Error {
-        // A picture has its own axes.
+        // The axis and the rank of the input, without the axes that were added to a picture.
         if let Error::AxisOutOfRange { .. } = error {
             error = Error::AxisOutOfRange { axis: self.index_axis.index_axis, rank };
         }
@@ -62,7 +70,8 @@ impl Attributes {
             Error::AxisOutOfRange { .. } => {
                 Some(format!("--index-axis {}", self.index_axis.index_axis))
             }
-            Error::IndexTooLarge { .. } => Some("--index-type i32".to_string()),
+            // Only padding makes a result larger than its input.
+            Error::ShapeOverflow { .. } => self.pads.as_ref().map(|pads| format!("--pads {pads}")),
             Error::BadAttribute { attribute, .. } | Error::AttributeLength { attribute, .. } => {
                 match (*attribute, self.list(attribute)) {
                     (_, Some((option, list))) => Some(format!("--{option} {list}")),
@@ -71,13 +80,9 @@ impl Attributes {
                     _ => None,
                 }
             }
-            _ => None,
+            error => common_option(error),
         };
-        let error = anyhow::Error::from(error);
-        match argument {
-            Some(argument) => error.context(argument),
-            None => error,
-        }
+        about(argument, error)
     }
 
     /// Advice for an input or a list that lacks axes.
@@ -87,9 +92,9 @@ impl Attributes {
             Error::AttributeLength { attribute, expected, .. } => (attribute, Some(expected)),
             _ => return None,
         };
-        let lacks = axes.missing(self.windows(input, given), input.shape());
-        if let ("kernel", Some((what, shape))) = (attribute, lacks) {
-            return Some(format!("if {what} missing: {}", (given.reshaped)(&shape)));
+        let lacks = given.missing_axes(axes, self.windows(input, given), input.shape());
+        if let ("kernel", Some(advice)) = (attribute, lacks) {
+            return Some(advice);
         }
         let (expected, (option, List(list))) = (expected?, self.list(attribute)?);
         if option != attribute {

@@ -17,7 +17,7 @@ pub use advice::Given;
 /// The operator and its input, or those of its gradient.
 pub type Operation = OneInput<Attributes>;
 
-/// The operator's attributes. A command that includes them has an argument `indices` too, which
+/// The operator's attributes. A command that includes them must have an argument `indices`, which
 /// says whether indices are computed.
 #[derive(Args)]
 pub struct Attributes {
@@ -41,7 +41,7 @@ pub struct Attributes {
     #[arg(long, value_enum, default_value = "floor")]
     rounding: Rounding,
     /// Order of the axes; by default ncx, or that of a picture
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, ignore_case = true)]
     layout: Option<Layout>,
     /// How NaN is handled
     #[arg(long, value_enum, default_value = "propagate")]
@@ -91,9 +91,11 @@ choices! { Rounding of operator::Rounding {
 } }
 
 choices! { Layout of operator::Layout {
-    /// [batch, channels, spatial...]
+    /// [batch, channels, spatial...], such as NCHW
+    #[value(aliases = ["ncw", "nchw", "ncdhw"])]
     Ncx,
-    /// [batch, spatial..., channels]
+    /// [batch, spatial..., channels], such as NHWC
+    #[value(aliases = ["nwc", "nhwc", "ndhwc"])]
     Nxc,
 } }
 
@@ -228,7 +230,7 @@ With a kernel of two axes, [H, W] and [H, W, C] are pooled as pictures, unless -
         Ok(Read { operator, inputs, axes })
     }
 
-    /// Notes axes that seem to be in another order, as far as their sizes show it.
+    /// Notes that the sizes of the axes suggest another order.
     fn remark(&self, Read { inputs, axes, .. }: &Read, _: &[Tensor]) -> anyhow::Result<()> {
         let input = inputs[0].desc();
         let Attributes { kernel, layout, .. } = &self.attributes;

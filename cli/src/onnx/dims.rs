@@ -11,7 +11,7 @@ use super::options::{Binding, list};
 #[derive(Default)]
 pub struct Dims {
     named: BTreeSet<String>,
-    /// Dimensions that are formulas over the names of the model's inputs, and their names.
+    /// Dimensions that are formulas over the names of the model's inputs, and the names in each.
     formulas: BTreeMap<String, BTreeSet<String>>,
     values: BTreeMap<String, usize>,
 }
@@ -45,6 +45,10 @@ impl Dims {
     pub fn set(&mut self, bindings: &[Binding]) -> anyhow::Result<()> {
         for Binding { name, value } in bindings {
             let known: Vec<&str> = self.named.iter().map(String::as_str).collect();
+            anyhow::ensure!(
+                !known.is_empty(),
+                "--dim {name}={value}: the model names no dimensions; leave out --dim"
+            );
             anyhow::ensure!(
                 self.named.contains(name),
                 "--dim {name}={value}: the model names no such dimension; it names {}",

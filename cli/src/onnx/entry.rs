@@ -12,7 +12,7 @@ use wgmax::{Comparison, Device, TensorDesc};
 pub struct Entry<'a> {
     pub node: &'a GraphNode,
     pub opset: Option<u32>,
-    /// Where the node is, unless it is in the main graph.
+    /// The subgraph that has the node; `None` for the main graph.
     pub place: Option<String>,
     /// Names and values of the node's attributes, and of inputs that are parameters.
     pub attributes: Vec<(String, Attribute)>,

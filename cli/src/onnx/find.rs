@@ -1,16 +1,20 @@
 //! Finds nodes in a model, its subgraphs and its functions.
 
+use wgmax::dialect::Attribute;
 use wgmax::io::onnx::{Graph, GraphNode, Model};
 
-/// The operators that are implemented here.
+/// The operators that are implemented here, whatever their attributes are.
 const OPERATORS: [&str; 7] =
     ["ArgMax", "ArgMin", "GlobalMaxPool", "MaxPool", "MaxUnpool", "ReduceMax", "ReduceMin"];
+
+/// Operators that are implemented here if their reduction is `max` or `min`.
+pub const SCATTERS: [&str; 2] = ["ScatterElements", "ScatterND"];
 
 /// A node of one of these operators.
 pub struct Found<'a> {
     pub node: &'a GraphNode,
     pub opset: Option<u32>,
-    /// Where the node is, unless it is in the main graph.
+    /// The subgraph that has the node; `None` for the main graph.
     pub place: Option<String>,
 }
 
@@ -48,7 +52,11 @@ fn inside<'a>(
 }
 
 fn is_implemented(node: &GraphNode) -> bool {
-    node.domain.is_empty() && OPERATORS.contains(&node.operator.as_str())
+    let is_one_of = |operators: &[&str]| operators.contains(&node.operator.as_str());
+    let reduction = || node.attributes().ok()?.remove("reduction");
+    let has_extremum =
+        || matches!(reduction(), Some(Attribute::Text(name)) if name == "max" || name == "min");
+    node.domain.is_empty() && (is_one_of(&OPERATORS) || is_one_of(&SCATTERS) && has_extremum())
 }
 
 /// Whether every node of the graph can run here.

@@ -1,4 +1,4 @@
-//! `wgmax onnx`: runs and compares the nodes of a model that are implemented here.
+//! `wgmax onnx`: runs the MaxPool, ReduceMax and similar nodes of a model on a device, and compares with the CPU.
 
 mod dims;
 mod entry;
@@ -23,7 +23,7 @@ use clap::Args;
 use wgmax::io::onnx::{self, Model};
 
 use super::Outcome;
-use super::options::{On, Writing};
+use super::options::{On, Writing, whole};
 use super::output::Output;
 use super::report::is_standard;
 use super::targets::Targets;
@@ -39,10 +39,11 @@ Examples:
   wgmax onnx model.onnx --shape relu_3=1,64,56,56 --device gpu --json r.json
   wgmax onnx pool.onnx --input x=x.npy --output y=y.npy
 
-Nodes of MaxPool, GlobalMaxPool, MaxUnpool, ReduceMax, ReduceMin, ArgMax and ArgMin run on the \
-device and on the CPU. Their inputs are tensors from files, tensors of the model, results of earlier nodes, or \
-random finite tensors. \
-Times are medians, without upload and download.
+Runs nodes of MaxPool, GlobalMaxPool, MaxUnpool, ReduceMax, ReduceMin, ArgMax and ArgMin, and those of \
+ScatterElements and ScatterND with the reduction max or min. It runs them on the device and, if this is \
+a GPU, on the CPU too, and compares. Without a hardware GPU, give --device gpu. The nodes' inputs are \
+tensors from files, tensors of the model, results of earlier nodes, or random finite tensors. Times are \
+medians, without upload and download.
 
 Exit status: 0 if all went well; 1 if results differ, a node is refused or fails, or, with --strict, \
 one is not run; 2 for an error, in one line; 3 if no node ran; 128 + N if signal N ended it.")]
@@ -72,11 +73,10 @@ pub struct Arguments {
     #[arg(long)]
     strict: bool,
     /// Seed of random tensors
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>(0))]
     seed: u64,
     /// Timed runs of each node
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole::<u16>(1))]
     runs: u16,
     /// Write a report as JSON; - for standard output instead of the table
     #[arg(long, value_name = "REPORT")]

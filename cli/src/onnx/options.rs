@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use wgmax::ElementType;
 
+use crate::options::no_number;
+
 /// `NAME=N`: the value of a dimension.
 #[derive(Clone, Debug)]
 pub struct Binding {
@@ -73,7 +75,7 @@ fn named<'a>(parts: Option<(&'a str, &'a str)>, form: &str) -> Result<(String, &
 }
 
 fn number(text: &str) -> Result<usize, String> {
-    text.trim().parse().map_err(|_| format!("{text:?} is not a number of elements"))
+    text.trim().parse().map_err(|error| no_number(text, &error, "a number of elements"))
 }
 
 /// A list of names for messages.

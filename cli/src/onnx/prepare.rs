@@ -5,7 +5,7 @@ use wgmax::io::onnx::Model;
 use wgmax::{Tensor, TensorDesc};
 
 use super::entry::{Entry, Ready, State};
-use super::find::{Found, label};
+use super::find::{Found, SCATTERS, label};
 use super::infer::infer;
 use super::values::Values;
 
@@ -49,7 +49,11 @@ fn ready(model: &Model, entry: &mut Entry<'_>, values: &mut Values<'_>) -> Resul
     })?;
     let node = entry.node.node(opset).map_err(refused)?;
     // How many inputs are tensors. The others are parameters.
-    let tensors = if entry.node.operator == "MaxUnpool" { 2 } else { 1 };
+    let tensors = match entry.node.operator.as_str() {
+        "MaxUnpool" => 2,
+        operator if SCATTERS.contains(&operator) => 3,
+        _ => 1,
+    };
     let mut descs = Vec::new();
     let mut parameters = Vec::new();
     for (at, name) in entry.node.inputs.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! Random tensors that depend only on a seed and a name.
 
+use wgmax::operator::{Operator, ScatterBy};
 use wgmax::{ElementType, Tensor, TensorDesc};
 use wgmax_verify::Random;
 
@@ -23,13 +24,35 @@ pub fn tensor(desc: &TensorDesc, seed: u64, name: &str) -> anyhow::Result<Tensor
     made.map_err(|_| anyhow::anyhow!("there is no memory for {desc}"))
 }
 
+/// How many elements the indices of an operator's input may name; `None` if the input is no indices.
+pub fn indexed(operator: &Operator, inputs: &[TensorDesc], input: usize) -> Option<usize> {
+    let shape = inputs[0].shape();
+    match operator {
+        Operator::MaxUnpool(op) if input == 1 => Some(op.indices_within.iter().product()),
+        Operator::ScatterMax(op) if input == 1 => match op.by {
+            ScatterBy::Axis(axis) => Some(shape[axis.rem_euclid(shape.len() as i64) as usize]),
+            // The smallest of the axes that a vector is along.
+            ScatterBy::Vectors => {
+                shape.iter().take(*inputs[1].shape().last()?).min().copied().or(Some(1))
+            }
+        },
+        _ => None,
+    }
+}
+
 /// Random indices below a number.
 ///
 /// # Errors
-/// If they are not of type i64.
+/// If they are neither of type i64 nor i32.
 pub fn below(indices: &Tensor, elements: usize) -> wgmax::Result<Tensor> {
-    let below = |&index: &i64| index.rem_euclid(elements.max(1) as i64);
-    let indices_below: Vec<i64> = indices.as_slice::<i64>()?.iter().map(below).collect();
+    let below = |index: i64| index.rem_euclid(elements.max(1) as i64);
+    if indices.element_type() == ElementType::I32 {
+        let of = indices.as_slice::<i32>()?.iter();
+        let indices_below: Vec<i32> = of.map(|&index| below(index.into()) as i32).collect();
+        return Tensor::from_slice(indices.shape(), &indices_below);
+    }
+    let of = indices.as_slice::<i64>()?.iter();
+    let indices_below: Vec<i64> = of.map(|&index| below(index)).collect();
     Tensor::from_slice(indices.shape(), &indices_below)
 }
 

@@ -32,7 +32,8 @@ impl Report<'_> {
         }
         let counts: Vec<String> = counts.iter().map(|(name, n)| format!("{n} {name}")).collect();
         let found = match counts.is_empty() {
-            true => "none is a MaxPool, GlobalMaxPool, MaxUnpool, ReduceMax, ReduceMin, ArgMax or ArgMin"
+            true => "none is a MaxPool, GlobalMaxPool, MaxUnpool, ReduceMax, ReduceMin, ArgMax or ArgMin, \
+                     nor a ScatterElements or ScatterND of max or min"
                 .to_string(),
             false => counts.join(", "),
         };
@@ -44,8 +45,8 @@ impl Report<'_> {
         }
         if let Some(device) = self.device {
             let compared = if device.is_cpu() { "" } else { ", compared with the CPU" };
-            let plan = device.tuning().name();
-            put(output, format_args!("on {}{compared}; plan {plan}", device.info()))?;
+            let tuning = device.tuning().name();
+            put(output, format_args!("on {}{compared}; {tuning} tuning", device.info()))?;
         }
         writeln!(output, "{}", self.table())?;
         self.remarks(output)?;

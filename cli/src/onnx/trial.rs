@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use wgmax::operator::Operator;
 use wgmax::{Device, Tensor};
 
 use super::entry::{Entry, Origin, Ready, State, Trial};
@@ -63,12 +62,9 @@ fn attempt(
             (None, Some(tensor)) => (Origin::Model, tensor),
             (None, None) => {
                 let tensor = random::tensor(desc, seed, name)?;
-                let tensor = match &ready.operator {
-                    // Its second input is indices.
-                    Operator::MaxUnpool(op) if !inputs.is_empty() => {
-                        random::below(&tensor, op.indices_within.iter().product())?
-                    }
-                    _ => tensor,
+                let tensor = match random::indexed(&ready.operator, &ready.inputs, inputs.len()) {
+                    Some(elements) => random::below(&tensor, elements)?,
+                    None => tensor,
                 };
                 (Origin::Random, tensor)
             }

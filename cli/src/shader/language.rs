@@ -94,8 +94,8 @@ fn buffers(module: &Module, info: &ModuleInfo) -> Vec<(ResourceBinding, Access)>
     buffers
 }
 
-/// For a Vulkan 1.1 without `robustBufferAccess2` or any optional feature, which has the most
-/// checks and the fewest capabilities.
+/// For Vulkan 1.1 without `robustBufferAccess2` or any optional feature: this text has the most checks
+/// and the fewest capabilities.
 fn spirv(module: &Module, info: &ModuleInfo) -> anyhow::Result<Vec<u8>> {
     let slots = buffers(module, info).into_iter().zip(0..);
     let binding_map = slots.map(|((at, _), binding)| {
@@ -118,8 +118,8 @@ fn spirv(module: &Module, info: &ModuleInfo) -> anyhow::Result<Vec<u8>> {
     Ok(words.iter().flat_map(|word| word.to_le_bytes()).collect())
 }
 
-/// Registers count constants, sources and results separately. The constants for the number of
-/// workgroups come last.
+/// Constants, sources and results have separate registers. The constants for the number of workgroups
+/// come last.
 fn hlsl(module: &Module, info: &ModuleInfo) -> anyhow::Result<String> {
     let [mut constants, mut sources, mut results] = [hlsl::BindTarget::default(); 3];
     let mut binding_map = hlsl::BindingMap::default();
@@ -149,7 +149,7 @@ fn hlsl(module: &Module, info: &ModuleInfo) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// All buffers have slots of one sequence. The buffer of their sizes comes last.
+/// The slots of all buffers are one sequence. The buffer of their sizes comes last.
 fn msl(module: &Module, info: &ModuleInfo) -> anyhow::Result<String> {
     let mut resources = msl::EntryPointResources::default();
     let mut slots = 0..;

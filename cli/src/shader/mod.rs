@@ -98,15 +98,19 @@ fn translate(shader: &Shader, text: String, language: Language) -> anyhow::Resul
     language.translate(text).with_context(|| shader.label())
 }
 
-/// Writes each text of the kernels to a file, once even if several shaders have it: then the file
-/// has the name of the first.
+/// Writes each text of the kernels to one file, which has the name of the first shader with this text.
 fn write_all(
     kernels: &[&'static Kernel],
     folder: &Path,
     arguments: &Arguments,
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let name = folder.display();
+    match std::fs::create_dir(folder) {
+        Err(_) if folder.is_dir() => {}
+        Err(_) if folder.exists() => anyhow::bail!("--all {name}: it is not a folder"),
+        made => made.with_context(|| format!("--all {name}: the folder cannot be created"))?,
+    }
     let (language, mut texts, mut names) = (arguments.language, HashSet::new(), HashMap::new());
     for shader in kernels.iter().flat_map(|kernel| kernel.shaders(arguments.workgroup)) {
         let text = shader.source();
@@ -125,7 +129,7 @@ fn write_all(
         file.write_all(&translated)?;
         file.finish()?;
     }
-    writeln!(output, "{} in {}", output::counted(texts.len(), "shader"), folder.display())?;
+    writeln!(output, "{} in {name}", output::counted(texts.len(), "shader"))?;
     Ok(())
 }
 

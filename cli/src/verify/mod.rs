@@ -17,9 +17,9 @@ use wgmax_verify::{CASES, Choice, Kind, Recorded, Report, Subjects, html, json, 
 
 use super::Outcome;
 use super::interrupt::{self, Polling};
-use super::options::{Planning, TuningChoice, device_name, element_type};
+use super::options::{Planning, TuningChoice, device_name, element_type, whole};
 use super::output::Output;
-use super::report::Report as File;
+use super::report::{Report as File, is_standard};
 use super::targets::Targets;
 
 #[derive(Args)]
@@ -32,8 +32,8 @@ Examples:
   wgmax verify --replay report.json
 
 Each case aims at a variant of a kernel for an element type; 2000 cases reach all of them. Cases \
-have random tunings and small limits. --tuning replaces the tuning of each case, but not its limits, its \
-parallelism and the longest window that an invocation reads at once.")]
+have random tunings and small limits. --tuning replaces the tuning of each case. A case keeps its limits and \
+two numbers of its tuning: the parallelism and the longest window that an invocation reads at once.")]
 pub struct Arguments {
     /// Device: cpu, gpu, an index, or part of an adapter's name; every adapter by default
     #[arg(long, value_parser = device_name)]
@@ -41,27 +41,34 @@ pub struct Arguments {
     #[command(flatten)]
     planning: Planning,
     /// Number of cases; 2000 by default, unless --seconds is given
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_parser = whole::<u64>(1))]
     cases: Option<u64>,
     /// Maximum time in seconds
-    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "S", value_parser = whole::<u64>(1))]
     seconds: Option<u64>,
     /// Loop over the first CASES cases, so that later rounds compile nothing
-    #[arg(long, value_name = "CASES", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "CASES", value_parser = whole::<u64>(1))]
     cycle: Option<u64>,
     /// Seed of the cases; taken from the clock by default
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<u64>(0))]
     seed: Option<u64>,
     /// Run only this case of the seed
-    #[arg(long, value_name = "K", conflicts_with_all = ["cases", "seconds", "cycle", "op", "type"])]
+    #[arg(
+        long,
+        value_name = "K",
+        value_parser = whole::<u64>(0),
+        conflicts_with_all = ["cases", "seconds", "cycle", "op", "type"]
+    )]
     case: Option<u64>,
-    /// Only cases of these operators and of their minima
+    /// Only cases of these operators, their minima and their gradients; segment-max has those of
+    /// scatter-max, too
     #[arg(long, value_delimiter = ',', value_name = "OPERATOR", value_parser = operators())]
     op: Vec<Kind>,
     /// Only cases of these element types, such as f16,u8
     #[arg(long, value_delimiter = ',', value_name = "TYPE", value_parser = element_type)]
     r#type: Vec<ElementType>,
-    /// Run the cases of a JSON report again, and report whether the results are the same
+    /// Run the cases of a JSON report again, and report whether the results are the same; - for
+    /// standard input
     #[arg(long, value_name = "REPORT", conflicts_with_all = [
         "device", "tuning", "cases", "seconds", "cycle", "seed", "case", "op", "type",
     ])]
@@ -72,32 +79,38 @@ pub struct Arguments {
     /// Write a report as JSON; - for standard output, and the rest on stderr
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Fail if the process grows by more than MIB after the first quarter of the run (Linux)
-    #[arg(long, value_name = "MIB")]
+    /// Fail if the median memory of the run's last quarter exceeds that of its second by more than MIB
+    /// (Linux)
+    #[arg(long, value_name = "MIB", value_parser = whole::<u64>(0))]
     max_growth: Option<u64>,
 }
 
-/// The operators by the names of their commands. The names of minima are known too, for a message
-/// that names the operator with their cases.
+/// The names of the operators' commands, and those of other operators whose cases are among theirs.
+const OPERATORS: [(&str, &[&str]); Kind::ALL.len()] = [
+    ("reduce-max", &["reduce-min", "arg-max", "arg-min"]),
+    ("max-pool", &["min-pool", "adaptive-max-pool", "adaptive-min-pool"]),
+    ("segment-max", &["segment-min", "scatter-max", "scatter-min"]),
+];
+
+/// The operators by the names of their commands. Another name is refused with that of the operator whose
+/// cases include it.
 fn operators() -> impl TypedValueParser<Value = Kind> {
-    const MAXIMA: [&str; 3] = ["reduce-max", "max-pool", "segment-max"];
-    const MINIMA: [&str; 3] = ["reduce-min", "min-pool", "segment-min"];
-    let names = MAXIMA.map(PossibleValue::new).into_iter();
-    let names = names.chain(MINIMA.map(|name| PossibleValue::new(name).hide(true)));
-    PossibleValuesParser::new(names).try_map(|name| {
-        let of = |names: [&str; 3]| names.iter().position(|&known| known == name);
-        match (of(MAXIMA), of(MINIMA)) {
-            (Some(at), _) => Ok(Kind::ALL[at]),
-            (_, at) => Err(format!(
-                "the cases of {} are of maxima and of minima",
-                at.map_or("each operator", |at| MAXIMA[at])
-            )),
-        }
+    let hidden = OPERATORS.iter().flat_map(|&(_, others)| others);
+    let hidden = hidden.map(|&name| PossibleValue::new(name).hide(true));
+    let names = OPERATORS.iter().map(|&(name, _)| PossibleValue::new(name)).chain(hidden);
+    PossibleValuesParser::new(names).try_map(|given| {
+        let kinds = OPERATORS.iter().zip(Kind::ALL);
+        let kind = kinds.clone().find(|((name, _), _)| *name == given).map(|(_, kind)| kind);
+        kind.ok_or_else(|| {
+            let of = OPERATORS.iter().find(|(_, others)| others.contains(&&*given));
+            let of = of.map_or("an operator", |(name, _)| name);
+            format!("give {of}; its cases include {given}")
+        })
     })
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
-    // Until everything is written.
+    // Until everything is written, a signal only ends the sweep.
     let polling = Polling::start();
     let targets = Targets::default()
         .report("--html ", arguments.html.as_deref())
@@ -107,9 +120,15 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let mut stderr = Output::stderr();
     let output = if targets.have_standard() { &mut stderr } else { output };
     let (html, json) = (File::create(&arguments.html)?, File::create(&arguments.json)?);
-    let recorded = arguments.replay.as_ref().map(|path| {
-        let name = path.display().to_string();
-        Recorded::new(&name, &fs::read(path).with_context(|| name.clone())?)
+    let recorded = arguments.replay.as_ref().map(|path| match is_standard(path) {
+        true => {
+            let bytes = wgmax::io::standard_input("only a JSON report is read here")?;
+            Recorded::new("standard input", (*bytes).as_ref())
+        }
+        false => {
+            let name = path.display().to_string();
+            Recorded::new(&name, &fs::read(path).with_context(|| name.clone())?)
+        }
     });
     let recorded = recorded.transpose()?;
     let (choice, device) = match &recorded {
@@ -131,13 +150,13 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     drop(progress);
     let command = crate::words().join(" ");
     let system = format!("{}, {}", std::env::consts::OS, std::env::consts::ARCH);
-    let max_growth = arguments.max_growth.map(|mib| mib << 20);
+    let max_growth = arguments.max_growth.map(|mib| mib.saturating_mul(1 << 20));
     let report = Report { subjects, refused, sweep, device, command, system, max_growth };
     text::print(&report, output)?;
     let object = json::object(&report);
     html.map_or(Ok(()), |file| file.whole(html::page(&report)))?;
     json.map_or(Ok(()), |file| file.whole(format_args!("{object:#}\n")))?;
-    // From here on a signal ends the command, as it ends others.
+    // From here on a signal ends the command.
     drop(polling);
     let is_good = match recorded.map(|recorded| recorded.changes(&object)) {
         Some(changes) => {

@@ -84,14 +84,14 @@ fn measurements_are_written() {
     }
 }
 
-/// The plan that is asked for is shown, and has the same results.
+/// The requested tuning is shown, and has the same results.
 #[test]
-fn plans_are_chosen() {
+fn tunings_are_chosen() {
     let (_folder, at) = folder();
     let json = at("bench.json");
     let item = ["--filter", "P05", "--runs", "1", "--tuning", "software", "--json", &json];
     let (shown, report) = measured(&[&["bench", "--device", "cpu"], &item[..]].concat(), &json);
-    assert!(shown.contains("; software plans; timed by "), "{shown}");
+    assert!(shown.contains("; software tuning; timed by "), "{shown}");
     assert_eq!(report["tuning"], "software");
     assert_eq!(report["rows"][0]["results_crc32"][0], P05);
 }

@@ -105,7 +105,7 @@ fn a_heatmap_shows_where() {
     assert!(succeeds(&["compare", &diff, &diff, "--heatmap", &at("own.png")]).contains("equal"));
     assert_eq!(image::image_dimensions(at("own.png")).unwrap(), (3 * 384, 3 * 204 + 35));
     assert!(succeeds(&["compare", &diff, &diff]).contains("u8[535, 1006, 3]: 1614630 elements"));
-    // It never takes the place of what is compared.
+    // The picture never replaces a file that is compared.
     let before = std::fs::read(&diff).unwrap();
     refused(&["compare", &diff, &diff, "--heatmap", &diff], "a file that is read");
     assert!(std::fs::read(&diff).unwrap() == before);

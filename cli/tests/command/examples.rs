@@ -45,7 +45,7 @@ fn write_files(at: &impl Fn(&str) -> String) {
     floats("updates.npy", &[4, 2, 6, 7]);
     write(&at("vectors.npy"), &[3, 1], |i| i as i32 - 1);
     floats("parts.npy", &[3, 2, 6, 7]);
-    // What a picture is says its content, whatever it is called.
+    // The content of a picture decides its format, not the name of its file.
     fs::write(at("photo.png"), [&b"P5\n16 12\n255\n"[..], &[7; 16 * 12]].concat()).unwrap();
     super::check::write_case(Path::new(&at("tests/cases/one")), 2.0, "ok", 0);
     succeeds(&["verify", "--device", "cpu", "--cases", "2", "--json", &at("report.json")]);
@@ -68,7 +68,7 @@ fn write_files(at: &impl Fn(&str) -> String) {
     fs::write(at("model.onnx"), model(&nodes, &[x, tokens, outputs])).unwrap();
 }
 
-/// The example with devices that this machine has, and with less to do where it would take long.
+/// The example with devices that this machine has, shortened if it would take long.
 fn feasible(example: &str, adapters: usize) -> String {
     let mut text = example.to_string();
     if adapters == 0 {
@@ -85,7 +85,7 @@ fn feasible(example: &str, adapters: usize) -> String {
     text = text.replace("--all shaders --language spirv", "--all shaders");
     match text.split_whitespace().nth(1) {
         Some("bench") => text += " --runs 1",
-        // One that says how many it runs keeps to that.
+        // Examples that limit their cases are not changed.
         Some("verify") if !["--case", "--seconds", "--replay"].iter().any(|o| text.contains(o)) => {
             text += " --cases 3";
         }

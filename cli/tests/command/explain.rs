@@ -149,9 +149,10 @@ fn limits_are_respected() {
 fn bad_arguments_are_refused_in_one_line() {
     let run = |arguments: &[&str], word: &str| refused(&[&["explain"], arguments].concat(), word);
     run(&["reduce-max"], "SHAPE");
-    for shape in ["a", "3xx3", "3,", "3;3", "1.5", "99999999999999999999"] {
+    for shape in ["a", "3xx3", "3,", "3;3", "1.5"] {
         run(&["reduce-max", shape], "give a shape");
     }
+    run(&["reduce-max", "99999999999999999999"], "too large");
     run(&["reduce-max", "9223372036854775807x4"], "too large");
     run(&["reduce-max", "3x3", "--axes", "2"], "axis 2 is out of range");
     run(&["reduce-max", "3x3", "--type", "f12"], "there are f32, f64");
@@ -161,7 +162,7 @@ fn bad_arguments_are_refused_in_one_line() {
     run(&["reduce-max", "3x3", "--workgroup", "3"], "power of two");
     run(&["reduce-max", "3x3", "--alignment", "7"], "power of two");
     run(&["reduce-max", "3x3", "--max-workgroups", "0"], "--max-workgroups");
-    run(&["reduce-max", "3x3", "--storage-buffers", "1"], "--storage-buffers 1: a kernel needs 2");
+    run(&["reduce-max", "3x3", "--storage-buffers", "1"], "--storage-buffers 1: give 2 or more");
     run(&["max-pool", "3x4", "--kernel", "2"], "3x4: pooling needs batch");
     run(&["max-pool", "1,1,4", "--kernel", "5"], "--kernel 5: the window covers 5");
     run(&["max-pool", "1,1,4", "--kernel", "2", "--index-type", "i32"], "--indices");

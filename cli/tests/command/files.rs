@@ -32,7 +32,7 @@ fn run(arguments: &[&str]) -> bool {
         .success()
 }
 
-/// As [`run`]; says so if the part of a test that needs it is left out.
+/// As [`run`]; if it is not permitted, prints that a part of the test is left out.
 #[cfg(target_os = "linux")]
 fn made(arguments: &[&str]) -> bool {
     let made = run(arguments);
@@ -143,7 +143,7 @@ fn a_file_in_a_folder_that_takes_no_files_is_overwritten() {
     };
     let output = user(&at("locked/report"));
     if stderr(&output).contains("failed to execute") {
-        eprintln!("left out: the program lies where only its owner may look");
+        eprintln!("left out: only the owner of the program's folder may read it");
         return;
     }
     assert!(output.status.success(), "{output:?}");
@@ -170,7 +170,7 @@ fn a_file_in_a_folder_that_takes_no_files_is_overwritten() {
     }
 }
 
-/// An archive on a full disk: one line, and nothing of the library that writes archives.
+/// An archive on a full disk is an error of one line, without messages of the library that writes archives.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_one_line() {
@@ -181,7 +181,7 @@ fn a_full_disk_is_one_line() {
         let fixed = ["reduce-max", &at("x.npy"), "--device", "cpu", "-o"];
         refused(&[&fixed[..], &[&link]].concat(), "No space left on device");
     }
-    // Also where the file is replaced: the shell limits the size of files.
+    // The same for a file that is replaced. The shell limits the size of files.
     let large = Tensor::from_slice([1 << 16], &vec![1f32; 1 << 16]).unwrap();
     wgmax::io::write(&at("large.npy"), &large).unwrap();
     for extension in ["npy", "npz", "safetensors", "pb"] {

@@ -101,7 +101,7 @@ fn errors_name_the_help_that_helps() {
     line(&["reduce-max", x, "--axs", "1"], "; try wgmax reduce-max --help");
     line(&["--color", "never", "bench", "--runs", "0"], "; try wgmax bench --help");
     line(&["compare", "max-pool", x, "--kernal", "1"], "; try wgmax compare max-pool --help");
-    // An unknown option is not meant as a file.
+    // There is no advice to pass an unknown option as a file.
     for command in [&["compare", x, x][..], &["devices"], &["shader", "fill"]] {
         let help = format!("found; try wgmax {} --help", command[0]);
         line(&[command, &["--force"]].concat(), &format!("unexpected argument '--force' {help}"));
@@ -143,14 +143,17 @@ fn help_is_a_command_too() {
 #[test]
 fn help_fits() {
     for command in COMMANDS {
-        for (columns, most) in [(None, 80), (Some("70"), 70), (Some("120"), 120)] {
+        for (columns, max_width) in [(None, 80), (Some("70"), 70), (Some("120"), 120)] {
             let mut help = super::command(&[command, &["--help"]].concat());
             help.env_remove("COLUMNS");
             columns.map(|columns| help.env("COLUMNS", columns));
             let shown = stdout(&help.output().unwrap());
-            // What is typed is one line.
-            let most_of = |line: &str| if line.starts_with("Usage:") { most.max(80) } else { most };
-            let fits = |line: &&str| line.chars().count() <= most_of(line);
+            // The usage is not broken.
+            let max_of = |line: &str| match line.starts_with("Usage:") {
+                true => max_width.max(80),
+                false => max_width,
+            };
+            let fits = |line: &&str| line.chars().count() <= max_of(line);
             assert!(shown.lines().all(|line| fits(&line)), "{command:?} in {columns:?}: {shown}");
         }
     }

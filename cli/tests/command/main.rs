@@ -48,15 +48,15 @@ fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// What a command prints on stderr, without progress, which depends on time and caches, and why
-/// `auto` is the CPU, which depends on the machine.
+/// What a command prints on stderr, without progress, which depends on time and caches, and without the
+/// reason why `auto` is the CPU, which depends on the machine.
 fn stderr(output: &Output) -> String {
     let text = String::from_utf8(output.stderr.clone()).unwrap();
     let depends = |line: &&str| line.starts_with("progress: ") || line.starts_with(ON_THE_CPU);
     text.split_inclusive('\n').filter(|line| !depends(line)).collect()
 }
 
-const ON_THE_CPU: &str = "wgmax: on the CPU";
+const ON_THE_CPU: &str = "wgmax: runs on the CPU";
 
 /// The CPU, and the best adapter where there is one.
 fn devices() -> Vec<&'static str> {
@@ -114,7 +114,7 @@ fn the_demo_finds_nothing_wrong() {
                │          ██▓▓  │ │  ▒▒██▓▓│\n";
     assert!(shown.contains(row), "{shown}");
     assert!(shown.contains("f32[30, 1, 4, 4], and i64 indices"), "{shown}");
-    // Of the tables, and not of the pictures.
+    // Tables fit 80 columns. Pictures may be wider.
     let mut lines = shown.lines().filter(|line| line.starts_with(['┌', '│', '╞', '└']));
     assert!(lines.all(|line| line.chars().count() <= 80), "{shown}");
 }
@@ -133,7 +133,7 @@ fn devices_are_listed() {
     }
 }
 
-/// A device that is not there: those that are, as `--device` takes them.
+/// The error of an unknown device lists the devices, as `--device` takes them.
 #[test]
 fn a_missing_device_is_answered_with_the_others() {
     let (_folder, at) = folder();

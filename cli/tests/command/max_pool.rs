@@ -161,7 +161,7 @@ fn bad_pooling_is_refused_in_one_line() {
     run(&["--pads", "1,1,1,1", "--auto-pad", "same-upper"], "--auto-pad same-upper");
     run(&["--auto-pad", "same"], "same");
     run(&["--rounding", "up"], "up");
-    run(&["--layout", "nchw"], "nchw");
+    run(&["--layout", "cxn"], "cxn");
     run(&["--indices", &i, "--index-type", "u8"], "u8");
     run(&["--indices", &i, "--index-axis", "4"], "--index-axis 4: axis 4 is out of range");
     run(&["--indices", &i, "--index-axis", "a"], "--index-axis");

@@ -114,8 +114,8 @@ fn memory_that_runs_out_is_an_error_on_each_way_in() {
         archive.finish().unwrap();
     }
     let base = base(&at("x.npy"));
-    // The least number of copies: the file and what is made of it.
-    for (file, least) in [
+    // At least one refusal for each copy: of the file, and of what is made from it.
+    for (file, min_refusals) in [
         ("little.npy", 1),
         ("big.npy", 2),
         ("fortran.npy", 2),
@@ -126,7 +126,7 @@ fn memory_that_runs_out_is_an_error_on_each_way_in() {
         ("deflated.npz", 1),
     ] {
         let refusals = refusals(base, &["reduce-max", &at(file), "--device", "cpu"]);
-        assert!(refusals >= least, "{file}: {refusals} refusals");
+        assert!(refusals >= min_refusals, "{file}: {refusals} refusals");
     }
 }
 
@@ -138,7 +138,7 @@ fn memory_that_runs_out_is_an_error_on_each_way_out() {
     let old = |name: &str| fs::write(at(name), "").unwrap();
     ["y.npy", "y.npz", "y.safetensors", "y.pb"].into_iter().for_each(old);
     // Files take no memory, so only the input and the result do; standard output takes a copy.
-    for (spec, least) in [
+    for (spec, min_refusals) in [
         (at("y.npy"), 2),
         (at("y.npz"), 2),
         (at("y.safetensors"), 2),
@@ -148,7 +148,7 @@ fn memory_that_runs_out_is_an_error_on_each_way_out() {
     ] {
         let fixed = ["reduce-max", &at("little.npy"), "--axes", "", "--device", "cpu", "-o"];
         let refusals = refusals(base, &[&fixed[..], &[&spec]].concat());
-        assert!(refusals >= least, "{spec}: {refusals} refusals");
+        assert!(refusals >= min_refusals, "{spec}: {refusals} refusals");
     }
     // The last run of each wrote the file.
     for name in ["y.npy", "y.npz", "y.safetensors", "y.pb"] {
@@ -196,7 +196,7 @@ fn heads_that_would_fill_the_memory_are_refused() {
     }
 }
 
-/// Segments beyond all memory, asked for by a number.
+/// `--num-segments` asks for more segments than fit in memory.
 #[test]
 fn memory_that_no_machine_has_is_an_error() {
     let (_folder, at) = folder();

@@ -146,8 +146,8 @@ fn unknown_values_are_asked_for() {
     asks("f32[1, 3, ?, ?] only; give --shape 'a b=1,3,N,N'");
 }
 
-/// Shapes flow through other nodes, from the dimensions that the inputs name. What is missing is
-/// asked for once.
+/// Shapes flow through other nodes, from the dimensions that the inputs name. Missing dimensions are
+/// requested once.
 #[test]
 fn shapes_follow_from_named_dimensions() {
     let stride = |from: &str, to: &str| {
@@ -477,7 +477,7 @@ fn max_unpool_takes_two_tensors() {
     assert_eq!(nodes[1]["results"][0]["shape"], serde_json::json!([2, 3, 8, 6]));
     assert_eq!(nodes[2]["results"][0]["shape"], serde_json::json!([2, 3, 9, 6]));
     assert_eq!(nodes[2]["attributes"]["output_shape"], serde_json::json!([2, 3, 9, 6]));
-    // Of each window of ascending numbers the last one.
+    // The numbers ascend, so the last element of each window is its maximum.
     let back = wgmax::io::npy::read(&y).unwrap();
     for (i, &element) in back.as_slice::<f32>().unwrap().iter().enumerate() {
         let (row, column) = (i / 6, i % 6);
@@ -492,6 +492,61 @@ fn max_unpool_takes_two_tensors() {
     assert_eq!((status, &found["nodes"][2]["status"]), (Some(1), &"failed".into()), "{found}");
     let reason = found["nodes"][2]["reason"].as_str().unwrap();
     assert_eq!(reason, "index 288 at position 5 is out of range: there are 288 elements");
+}
+
+/// Scatters of maxima and minima run, also with random indices; others are not in the report.
+#[test]
+fn scatters_take_three_tensors() {
+    let scatter = |op: &str, from: &[&str], to: &str, reduction: &str| {
+        let attribute = [len(1, "reduction"), len(4, reduction), int(20, 3)];
+        node(op, from, &[to], &[len(5, attribute.concat())])
+    };
+    let nodes = [
+        scatter("ScatterElements", &["x", "i", "u"], "y", "max"),
+        scatter("ScatterND", &["x", "j", "v"], "z", "min"),
+        scatter("ScatterElements", &["x", "i", "u"], "w", "add"),
+        node("ScatterND", &["x", "j", "v"], &["o"], &[]),
+    ];
+    let graph = [
+        shaped(11, "x", F32, &["4", "3"]),
+        shaped(11, "i", 6, &["2", "3"]),
+        shaped(11, "u", F32, &["2", "3"]),
+        shaped(11, "j", 7, &["5", "1"]),
+        shaped(11, "v", F32, &["5", "3"]),
+        value(12, "y"),
+        value(12, "z"),
+    ];
+    let (_folder, at) = saved(&model(18, &nodes, &graph));
+    let (m, y) = (at("m.onnx"), format!("y={}", at("y.npy")));
+    let write = |name: &str, tensor: wgmax::Result<Tensor>| {
+        let file = at(&format!("{name}.npy"));
+        wgmax::io::write(&file, &tensor.unwrap()).unwrap();
+        format!("{name}={file}")
+    };
+    let x = write("x", Tensor::from_slice([4, 3], &[0f32; 12]));
+    let i = write("i", Tensor::from_slice([2, 3], &[0i32, -1, 0, 0, 1, 2]));
+    let u = write("u", Tensor::from_slice([2, 3], &[1f32, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    let inputs = ["--input", &x, "--input", &i, "--input", &u, "--output", &y];
+    let (found, status) = report(&[&[&m[..], "--device", "cpu"], &inputs[..]].concat());
+    assert_eq!((status, &found["whole"]), (Some(0), &false.into()), "{found}");
+    let nodes = found["nodes"].as_array().unwrap();
+    assert_eq!(nodes.len(), 2, "{found}");
+    assert_eq!(nodes[0]["attributes"]["reduction"], "max");
+    assert_eq!(
+        (&nodes[0]["input_from"], &nodes[1]["input_from"]),
+        (&"tensor".into(), &"random".into())
+    );
+    assert_eq!(nodes[1]["results"][0]["shape"], serde_json::json!([4, 3]));
+    let y = wgmax::io::read(&at("y.npy")).unwrap().to_vec::<f32>().unwrap();
+    assert_eq!(y, [4.0, 0.0, 3.0, 0.0, 5.0, 0.0, 0.0, 0.0, 6.0, 0.0, 2.0, 0.0]);
+    // All inputs are random.
+    let (found, status) = report(&[&m]);
+    assert_eq!(status, Some(0), "{found}");
+    write("i", Tensor::from_slice([2, 3], &[0i32, 4, 0, 0, 1, 2]));
+    let (found, status) = report(&[&m, "--input", &i]);
+    assert_eq!((status, &found["nodes"][0]["status"]), (Some(1), &"failed".into()), "{found}");
+    let reason = "index 4 at position 1 is out of range: there are 4 elements";
+    assert_eq!(found["nodes"][0]["reason"], reason);
 }
 
 /// Inputs and outputs that MaxUnpool does not have.

@@ -64,7 +64,7 @@ fn every_kind_of_picture_is_pooled() {
     }
 }
 
-/// PGM and PPM, binary and in ASCII, of 8 and of 16 bits, in; and binary out.
+/// PGM and PPM are read in binary and in ASCII, with 8 and with 16 bits, and written in binary.
 #[test]
 fn portable_maps_are_read_and_written() {
     let (_folder, at) = folder();
@@ -159,7 +159,7 @@ fn arrays_are_pooled_as_pictures() {
     bad("2");
     bad("-3");
 
-    // Three axes with one number are batch, channels and length, as ever.
+    // Three axes with one number are batch, channels and length.
     let shown = succeeds(&["max-pool", &hwc, "--kernel", "2", "--device", "cpu"]);
     assert!(shown.starts_with("f32[4, 3, 1]\n"), "{shown}");
 
@@ -167,7 +167,7 @@ fn arrays_are_pooled_as_pictures() {
     let shown = succeeds(&["compare", "max-pool", &hw, "--kernel", "2,2", "--between", "cpu,cpu"]);
     assert!(shown.ends_with("values: f32[4, 6] -> f32[3, 5]: 15 elements, all equal\n"), "{shown}");
 
-    // Few channels that come first are asked about, and the advice works.
+    // A remark asks about few channels that come first, and its advice works.
     let chw = file("chw.npy", &[2, 2, 6]);
     let output = wgmax(&["max-pool", &chw, "--kernel", "2,2", "--device", "cpu"]);
     let advice = stderr(&output);
@@ -176,7 +176,7 @@ fn arrays_are_pooled_as_pictures() {
     assert!(followed(&advice).starts_with("f32[1, 2, 1, 5]\n"), "{advice}");
 }
 
-/// A picture with a kernel of one axis is asked about, and ONNX's names of padding are known.
+/// A remark asks about a picture with a kernel of one axis. ONNX's names of padding are known.
 #[test]
 fn one_number_for_a_picture_is_asked_about() {
     let (_folder, at) = folder();
@@ -258,7 +258,10 @@ fn missing_axes_are_named() {
     one(&["--kernel", "3,3"], "for each of the axes, 4 x 5 x 6: --kernel 3,3,3");
     let strides = ["--kernel", "3", "--strides", "2,2"];
     one(&strides, "for each of the axes, 4 x 5 x 6: --strides 2,2,2");
-    refused(&["max-pool", &full, "--kernel", "3,3", "--reshape", "5,5"], "--reshape 5,5: f32");
+    refused(
+        &["max-pool", &full, "--kernel", "3,3", "--reshape", "5,5"],
+        "--reshape 5,5: it has 25",
+    );
     refused(&["reduce-max", &full, "--reshape", "5y5"], "give a shape");
     refused(&["explain", "max-pool", "8x9", "--kernel", "3"], "explain max-pool 1x8x9 --kernel 3");
     let shown = succeeds(&["explain", "max-pool", "8x9", "--kernel", "3,3"]);

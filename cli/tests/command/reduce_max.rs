@@ -240,7 +240,7 @@ fn one_size_is_what_is_left() {
         assert!(succeeds(&[&fixed[..], &[shape]].concat()).starts_with(shown), "{shape}");
     }
     for (shape, word) in [
-        ("4,-1", "--reshape 4,-1: f32[2, 3]: its 6 elements are no multiple of the other sizes, 4"),
+        ("4,-1", "--reshape 4,-1: 6 elements are no multiple of the other sizes, 4"),
         ("-1,-1", "only one size can be -1"),
         ("-2", "\"-2\" is not a size"),
     ] {
@@ -248,8 +248,8 @@ fn one_size_is_what_is_left() {
     }
 }
 
-/// Where `auto` leaves out a software adapter, a short line says how to get it. Where there is no
-/// adapter, there is nothing to say.
+/// If `auto` leaves out a software adapter, a short remark says how to choose it. Without an adapter there
+/// is no remark.
 #[test]
 fn auto_tells_of_an_adapter_that_it_leaves_out() {
     let (_folder, at) = folder();

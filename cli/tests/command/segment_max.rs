@@ -81,7 +81,7 @@ fn unsorted_ids_may_be_out_of_range() {
     assert_eq!(stdout(&output), "f32[2, 2]\n  -3.0  NaN\n   2.0  7.0\n");
     assert!(stderr(&output).starts_with("wgmax: 2 of 5 rows"), "{output:?}");
 
-    // A negative id is no segment's; what is too large is an error unless it is asked for.
+    // A row with a negative id belongs to no segment; an id that is too large is an error without --drop.
     write_ids(&labels, &[1, -1, 0, 1, -2]);
     let output = wgmax(&["segment-max", &x, &labels, "--unsorted", "--device", "cpu"]);
     assert!(stderr(&output).starts_with("wgmax: 2 of 5 rows"), "{output:?}");
@@ -169,7 +169,7 @@ fn bad_segments_are_refused_in_one_line() {
 
     run(&ids, &["--initial", "x"], "'--initial <NUMBER>': attribute initial must be a number");
     let indices = ["--initial", "0", "--indices", &at("i.npy")];
-    run(&ids, &indices, "--initial: attribute initial must be absent beside indices");
+    run(&ids, &indices, "cannot be used with");
     run(&ids, &["--num-segments", "-1"], "--num-segments -1");
     run(
         &ids,

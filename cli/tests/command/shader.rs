@@ -68,7 +68,7 @@ fn every_kernel_prints_for_every_type() {
             "floats" => vec!["f32", "f64", "f16", "bf16"],
             list => list.split(", ").collect(),
         };
-        // The first variant that there is.
+        // The first existing variant.
         for element_type in types {
             let shaders = kernel.shaders(256);
             let mut shaders = shaders.iter();
@@ -143,7 +143,7 @@ fn every_text_is_written_once_in_every_language() {
     let texts: BTreeSet<String> = shaders.iter().map(|shader| shader.source()).collect();
     let mut stems = Vec::new();
     for (language, extension, sign) in LANGUAGES {
-        let folder = folder.path().join("new").join(language);
+        let folder = folder.path().join(language);
         let path = folder.to_str().unwrap();
         let run = ["shader", "--all", path, "--language", language, "--workgroup", "64"];
         assert_eq!(succeeds(&run), format!("{} shaders in {path}\n", texts.len()));

@@ -61,7 +61,7 @@ fn a_missing_folder_is_named() {
     refused(&["verify", "--json", &at("no/such/r.json")], &reason);
 }
 
-/// `--quiet` leaves remarks out, and no results and errors.
+/// `--quiet` leaves out remarks, but neither results nor errors.
 #[test]
 fn quiet_commands_print_results_and_errors() {
     let (_folder, at) = folder();

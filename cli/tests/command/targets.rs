@@ -1,4 +1,4 @@
-//! Where outputs lead is checked before anything is computed.
+//! The files of outputs are checked before anything is computed.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn inputs() -> (tempfile::TempDir, impl Fn(&str) -> String) {
     (folder, at)
 }
 
-/// No output takes the place of an input, by any name of its file, unless that is said.
+/// Without `--force` no output replaces an input, by any name of its file.
 #[test]
 fn inputs_stay() {
     let (_folder, at) = inputs();
@@ -66,7 +66,7 @@ fn inputs_stay() {
     assert_eq!(wgmax::io::read(&x).unwrap().to_vec::<f32>().unwrap(), [1.5, 5.0, 3.0]);
 }
 
-/// An array is added beside the one that is read, and does not take its place.
+/// An array is added beside the one that is read, and does not replace it.
 #[test]
 fn arrays_of_the_archive_that_is_read_stay() {
     let (_folder, at) = inputs();
@@ -85,7 +85,7 @@ fn arrays_of_the_archive_that_is_read_stay() {
     }
 }
 
-/// The options are named, and nothing is computed: neither is standard input read.
+/// The error names the options. Nothing is computed, and standard input is not read.
 #[test]
 fn two_outputs_in_one_place_are_refused() {
     let (_folder, at) = inputs();
@@ -107,7 +107,8 @@ fn two_outputs_in_one_place_are_refused() {
     let one = |arguments: &[&str]| refused(arguments, "cannot be one file");
     one(&["max-pool", &p, "--kernel", "2", "-o", &y, "--indices", &at("./y.npy")]);
     one(&["verify", "--json", &y, "--html", &y]);
-    one(&["bench", "--plot", &y, "--json", &y]);
+    let svg = at("y.svg");
+    one(&["bench", "--plot", &svg, "--json", &svg]);
     assert!(!Path::new(&y).exists());
     let twice = "- and -: both are standard input";
     refused(&["segment-max", "-", "-"], twice);
@@ -115,7 +116,7 @@ fn two_outputs_in_one_place_are_refused() {
     refused(&["compare", "segment-max", "-", "-"], twice);
 }
 
-/// Maxima that have no file are printed, unless the indices have standard output.
+/// Maxima that have no file are printed, unless the indices go to standard output.
 #[test]
 fn indices_alone_may_go_to_standard_output() {
     let (_folder, at) = inputs();
@@ -147,7 +148,7 @@ fn reports_have_standard_output_alone() {
     assert!(!Path::new("-").exists());
 }
 
-/// A place that cannot be written is found before the input is read, which does not exist.
+/// An output that cannot be written is refused before the input, which does not exist, is read.
 #[test]
 fn places_are_checked_first() {
     let (_folder, at) = inputs();

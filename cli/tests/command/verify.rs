@@ -127,7 +127,7 @@ fn every_adapter_agrees_with_the_cpu() {
     }
 }
 
-/// That there is no adapter is said only where none was found.
+/// The report says that there is no adapter only if none was found.
 #[test]
 fn the_cpu_alone_is_not_a_lack_of_adapters() {
     let shown = succeeds(&["verify", "--device", "cpu", "--cases", "1"]);
@@ -159,11 +159,16 @@ fn a_report_can_be_replayed() {
     assert!(shown.contains("version: \"0.0.1\", now \"0.1.0\""), "{shown}");
     assert!(shown.contains("NOT AS IN") && shown.contains("the cells of CPU"), "{shown}");
 
+    fs::write(&json, "{\"a\": 1}").unwrap();
+    let lacks = "not a JSON report of wgmax verify: it has no \"cases\"\n";
+    refused(&["verify", "--replay", &json], lacks);
+    let piped = super::streams::fed(&["verify", "--replay", "-"], text.as_bytes());
+    assert!(stdout(&piped).contains("All results are as in standard input."), "{piped:?}");
     for wrong in ["{}", "[1]", "{\"seed\": 1, \"cases\": -1}", "not JSON"] {
         fs::write(&json, wrong).unwrap();
         refused(&["verify", "--replay", &json], "report.json");
     }
-    // A field whose content cannot be run again does not count as absent.
+    // A field with invalid content is an error; it does not count as absent.
     for (field, value) in [
         ("case", "-1"),
         ("case", "\"4\""),

@@ -55,7 +55,7 @@ pub struct WholeFile {
     at: u64,
     len: u64,
     failed: Option<io::Error>,
-    /// The file as it was when its content was read, if that is a part of the new content.
+    /// The state of the file when its content was read, if the new content contains it.
     basis: Option<State>,
 }
 
@@ -68,7 +68,7 @@ fn state(target: &Path) -> State {
     fs::metadata(target).ok().map(of)
 }
 
-/// Where the content is written.
+/// The file that the content is written to.
 enum Place {
     /// A temporary file, which gets this path.
     Beside(PathBuf),
@@ -76,8 +76,7 @@ enum Place {
     Over(PathBuf),
     /// A device.
     Open(File),
-    /// A pipe with a name. Opening it waits for a reader, so it is opened when there is something
-    /// to read.
+    /// A named pipe. Opening it waits for a reader, so it is opened when the content is complete.
     Pipe(PathBuf),
     Output,
     Error,
@@ -145,8 +144,8 @@ impl WholeFile {
         fs::metadata(target).ok().filter(|old| old.len() > 0).map(|_| target)
     }
 
-    /// As [`WholeFile::old`], for content that will be kept: if another writes to the file from now
-    /// on, [`WholeFile::finish`] is an error.
+    /// As [`WholeFile::old`], for content that will be kept: if another process writes to the file
+    /// from now on, [`WholeFile::finish`] is an error.
     pub(crate) fn extended(&mut self) -> Option<&Path> {
         self.basis = self.place.regular().map(state);
         self.old()
@@ -155,13 +154,13 @@ impl WholeFile {
     /// Moves the content to its place.
     ///
     /// # Errors
-    /// [`Error::Io`] or [`Error::OutOfMemory`]: the first error, of writing or of this.
+    /// [`Error::Io`] or [`Error::OutOfMemory`]: the first error, of an earlier write or of this call.
     pub fn finish(self) -> Result<()> {
         let Self { path, place, content, failed, basis, .. } = self;
-        // What another process has written would be lost.
+        // Replacing the file would lose what another process has written.
         let check = |target: &Path| match basis.as_ref().is_none_or(|old| *old == state(target)) {
             true => Ok(()),
-            false => Err(io::Error::other("it was written by another meanwhile, so it stays so")),
+            false => Err(io::Error::other("it was written by another process, so it is kept")),
         };
         let put = || {
             failed.map_or(Ok(()), Err)?;
@@ -214,7 +213,7 @@ impl Seek for WholeFile {
         Ok(self.at)
     }
 
-    /// Without a flush of the buffer.
+    /// Does not flush the buffer.
     fn stream_position(&mut self) -> io::Result<u64> {
         Ok(self.at)
     }
@@ -264,7 +263,12 @@ fn find_place(path: &Path) -> io::Result<(Place, Option<Temporary>)> {
             let folder = folder(&target);
             let temporary = Temporary::create(folder).map_err(|error| match error.kind() {
                 ErrorKind::NotFound => {
-                    let reason = format!("there is no folder {}", folder.display());
+                    // Some folders of the system, such as /proc, answer this for every new file.
+                    let what = match folder.is_dir() {
+                        true => "no file can be created in",
+                        false => "there is no folder",
+                    };
+                    let reason = format!("{what} {}", folder.display());
                     io::Error::new(ErrorKind::NotFound, reason)
                 }
                 _ => error,
@@ -282,7 +286,7 @@ fn find_place(path: &Path) -> io::Result<(Place, Option<Temporary>)> {
     if is_pipe(&old) {
         return Ok((Place::Pipe(path.to_path_buf()), None));
     }
-    // Replacing a file needs no permission to write to it, but overwriting it would.
+    // Overwriting a file needs permission to write to it. Replacing it does not, so this checks.
     if old.is_file() && old.permissions().readonly() {
         return Err(ErrorKind::PermissionDenied.into());
     }
@@ -347,7 +351,7 @@ fn check_unmapped(file: &Metadata) -> io::Result<()> {
 /// Refuses the file at a path, with the reason, or accepts it.
 type Check<'a> = &'a dyn Fn(&Path) -> io::Result<()>;
 
-/// Moves the temporary file to its place, if `check` accepts the file that is there.
+/// Moves the temporary file to `target`, if `check` accepts the existing file.
 fn replace(target: &Path, mut temporary: Temporary, check: Check<'_>) -> io::Result<()> {
     if let Ok(old) = fs::metadata(target) {
         let file = temporary.file()?;
@@ -393,8 +397,8 @@ fn write(place: Place, mut content: &[u8], check: Check<'_>) -> io::Result<()> {
     }
 }
 
-/// Overwrites a file. All of the content exists elsewhere, and signals wait. So a part of it remains
-/// only if the process ends without a handler, or if the disk is full.
+/// Overwrites a file. All of the content exists elsewhere, and handlers of signals wait. So the file is left
+/// incomplete only if the process ends without a handler, or if the disk is full.
 fn overwrite(target: &Path, content: &mut impl io::Read, check: Check<'_>) -> io::Result<()> {
     let _open = temporary::stay()?;
     check(target)?;

@@ -79,8 +79,8 @@ impl Temporary {
         self.0.as_ref().map(NamedTempFile::as_file).ok_or_else(gone)
     }
 
-    /// Gives the file its final name, if `check` accepts the file that has it. After an error, the
-    /// file keeps its own. No other file of this process is renamed in between.
+    /// Gives the file its final name, if `check` accepts the file that has this name. After an error,
+    /// it keeps its temporary name. No other file of this process is renamed between check and renaming.
     pub(super) fn persist(&mut self, target: &Path, check: super::Check<'_>) -> io::Result<()> {
         let mut names = open_names()?;
         check(target)?;

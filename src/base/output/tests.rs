@@ -100,7 +100,7 @@ fn permissions_and_links_are_those_of_a_plain_write() {
     write(&at("ours"), b"no").unwrap_err();
     assert_eq!(fs::read(at("ours")).unwrap(), b"through");
 
-    // Links to links to nothing.
+    // A link to a link to a file that does not exist.
     fs::create_dir(at("folder")).unwrap();
     symlink("folder/second", at("first")).unwrap();
     symlink("third", at("folder/second")).unwrap();
@@ -139,7 +139,7 @@ fn a_file_that_cannot_be_replaced_is_overwritten_unless_it_is_mapped() {
     assert_eq!(fs::metadata(&path).unwrap().ino(), number);
 }
 
-/// A signal's handler waits until a file is overwritten, and not half.
+/// A signal's handler waits until a file is completely overwritten.
 #[test]
 fn signals_wait_until_a_file_is_overwritten() {
     struct Watched(usize);

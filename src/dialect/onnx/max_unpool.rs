@@ -28,7 +28,7 @@ pub struct MaxUnpool {
     pub kernel_shape: Vec<i64>,
     /// The distances from window to window; empty for ones, the default.
     pub strides: Vec<i64>,
-    /// The padding before and then after all axes; empty for zeros, the default.
+    /// The padding before each axis, then after each axis; empty for zeros, the default.
     pub pads: Vec<i64>,
     /// Whether indices count in the whole result, even if it is larger than the smallest shape.
     /// ONNX has no attribute for it. Default: false.
@@ -96,14 +96,14 @@ impl MaxUnpool {
     fn smallest(&self, name: &Name, x: &TensorDesc, padded: bool) -> Result<Vec<usize>> {
         let (x, element_type) = (x.shape(), x.element_type());
         let spatial = x.len() - 2;
-        let list = |attribute, list: &[i64], len: usize, default, least: i64| {
-            let expected = match least {
+        let list = |attribute, list: &[i64], len: usize, default, min: i64| {
+            let expected = match min {
                 1 => "a number from 1 on for each spatial axis",
                 _ => "two numbers from 0 on for each spatial axis",
             };
             match list.is_empty() && default >= 0 {
                 true => Ok(vec![default; len]),
-                false if list.len() == len && list.iter().all(|&value| value >= least) => {
+                false if list.len() == len && list.iter().all(|&value| value >= min) => {
                     Ok(list.to_vec())
                 }
                 false => {
@@ -162,13 +162,13 @@ impl MaxUnpool {
 /// The type of indices and shapes.
 const INDICES: Types = &[(1, &[ElementType::I64])];
 
-/// A shape that is given, if the smallest one is in it.
+/// The given shape, if the smallest one fits into it.
 fn larger(given: &[i64], smallest: &[usize]) -> Result<Vec<usize>> {
     let sizes: Option<Vec<usize>> = given.iter().map(|&size| usize::try_from(size).ok()).collect();
     let holds = |sizes: &Vec<usize>| {
         sizes.len() == smallest.len()
             && sizes[..2] == smallest[..2]
-            && sizes.iter().zip(smallest).all(|(size, least)| size >= least)
+            && sizes.iter().zip(smallest).all(|(size, min)| size >= min)
     };
     sizes.filter(holds).ok_or_else(|| Error::BadAttribute {
         attribute: "output_shape",
@@ -196,10 +196,10 @@ mod tests {
         let x = [2, 1, 3, 2];
         let smallest = vec![2, 1, 6, 3];
         assert_eq!(shapes(&op, &x, None).unwrap(), [smallest.clone(), smallest]);
-        // Pads do not count if the shape is given.
-        let least = vec![2, 1, 7, 4];
+        // Pads have no effect if the shape is given.
+        let unpadded = vec![2, 1, 7, 4];
         let found = shapes(&op, &x, Some(&[2, 1, 8, 4])).unwrap();
-        assert_eq!(found, [vec![2, 1, 8, 4], least]);
+        assert_eq!(found, [vec![2, 1, 8, 4], unpadded]);
         op.indices_in_result = true;
         let found = shapes(&op, &x, Some(&[2, 1, 8, 4])).unwrap();
         assert_eq!(found, [vec![2, 1, 8, 4], vec![2, 1, 8, 4]]);
@@ -235,7 +235,7 @@ mod tests {
         op.strides = vec![2, 2];
         let error = shapes(&op, &[1, 1, 0, 2], None).unwrap_err();
         assert!(matches!(error, Error::ShapeNotInDialect { .. }), "{error}");
-        // A kernel beyond its stride: elements that no window gave.
+        // The kernel is larger than the stride, so a result of no windows has an element.
         op.kernel_shape = vec![3, 2];
         assert_eq!(shapes(&op, &[1, 1, 0, 2], None).unwrap()[0], [1, 1, 1, 4]);
         op.strides = vec![i64::MAX, 2];

@@ -22,7 +22,7 @@ use super::Dialect;
 use super::attributes::{Name, Types};
 use crate::base::error::{Error, Result};
 
-/// The newest opset that this dialect was read from. A later one may change operators.
+/// The newest opset whose text this dialect follows. A later one may change operators.
 const NEWEST_OPSET: u32 = 28;
 
 /// The element types of operators that took only floats at first.

@@ -150,7 +150,7 @@ fn resolved(
     Ok(operator(inputs)?.nan(call.nan.unwrap_or(Nan::Propagate)).into())
 }
 
-/// The first opset whose scatters have maxima.
+/// The first opset whose scatters have the reductions `max` and `min`.
 const VERSIONS: [u32; 1] = [18];
 
 const INDICES: Types = {

@@ -13,7 +13,7 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 ///
 /// Data is `[batch, channels, spatial...]` with 1, 2 or 3 spatial axes. The second input, 1-D of `i32` or `i64`,
 /// has the number of windows along each of them. Indices are positions in the plane of a batch and a channel. The
-/// ends of windows are exact: the implementation computes them in `f32`, and so reads beyond planes if products of
+/// ends of windows are exact here. OpenVINO computes them in `f32`, and so reads beyond planes if products of
 /// sizes exceed 2^24. NaN is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -15,14 +15,14 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 /// with the `reduction` `max` or `min`, of all types. Other reductions are refused.
 ///
 /// The inputs are data, indices (any integer type), updates and the axis (any integer type; a scalar or one
-/// element). An index that names no element is an error. If the data takes no part, a maximum is that of the
-/// updates: the implementations begin with the lowest finite value. NaN is ignored.
+/// element). An index that names no element is an error. Without `use_init_val`, a maximum is that of the updates
+/// alone; the implementations also compare them with the lowest finite value. NaN is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScatterElementsUpdate {
     /// The attribute `reduction`. Required.
     pub reduction: Extremum,
-    /// Whether the data takes part. Default: true.
+    /// Whether the data takes part in the maxima. Default: true.
     pub use_init_val: bool,
     /// The treatment of NaN. OpenVINO has no attribute for it and does not define it.
     pub nan: Nan,

@@ -55,6 +55,7 @@ impl SegmentMax {
     /// The values of the ids are not read here. [`operator::SegmentMax::checked`] checks them, and
     /// derives the number of segments if `num_segments` is absent.
     ///
+    /// # Errors
     /// [`Error::BadAttribute`] for [`EmptySet::Identity`] and for a negative `num_segments`;
     /// [`Error::TypeNotInDialect`] for `bool` data; [`Error::SegmentDataRank`] for a scalar;
     /// [`Error::WrongElementType`] for ids or a `num_segments` that are neither `i32` nor `i64`;

@@ -26,7 +26,7 @@ struct Kept {
 impl Kept {
     /// The maximum number of words that are kept, unless one of the last runs needed more.
     const MAX: usize = 8 << 20;
-    /// How many runs count.
+    /// The number of runs in `needed`.
     const RUNS: usize = 256;
 
     /// Removes the oldest buffers if there are more than may be kept.
@@ -149,8 +149,8 @@ impl Watched {
         let stopped: Arc<OnceLock<Error>> = Arc::default();
         let stop = stopped.clone();
         let goes_on = move |share: f64| {
-            let told = || watch((done + share * bytes) / total);
-            stop.get().is_none() && told().map_err(|error| stop.set(error)).is_ok()
+            let reported = || watch((done + share * bytes) / total);
+            stop.get().is_none() && reported().map_err(|error| stop.set(error)).is_ok()
         };
         threads::watched(Arc::new(goes_on), run);
         self.done += bytes;
@@ -158,7 +158,7 @@ impl Watched {
     }
 }
 
-/// Runs a plan. `inputs` are the memory of the plan's inputs, and the results likewise. After each
+/// Runs a plan. Each input and each result is the memory of a tensor; a view may use a part of it. After each
 /// launch, `after` is called with the launch's number and the bytes of each buffer that it wrote
 /// to.
 ///
@@ -212,7 +212,7 @@ pub(crate) fn execute(
             .map(|(words, range)| {
                 let size = plan.buffers[range.buffer].size as usize;
                 let bytes = &mut bytemuck::cast_slice_mut(words)[..size];
-                // Whole words, as a GPU binds it.
+                // Whole words, as a GPU binds them.
                 let size = range.size.next_multiple_of(4);
                 let end = bytes.len().min((range.offset + size) as usize);
                 &mut bytes[range.offset as usize..end]
@@ -240,8 +240,7 @@ pub(crate) fn execute(
     results.map(result).collect()
 }
 
-/// The elements of a view as contiguous bytes, for a kernel that needs them so: the bytes, and how
-/// many.
+/// The elements of a view as contiguous bytes, and how many bytes; `None` if the kernel needs no copy.
 fn gather(launch: &Launch, sources: &[&[u8]], memory: &Memory) -> Result<Option<(Words, usize)>> {
     let Some(view) = launch.gathered() else {
         return Ok(None);

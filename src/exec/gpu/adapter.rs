@@ -120,6 +120,7 @@ pub(crate) async fn find(name: &str, power: wgpu::PowerPreference) -> Result<wgp
         Some(index) => Ok(adapters.swap_remove(index).adapter),
         None => Err(Error::NoAdapter {
             wanted: match &*lower {
+                "" => "has a blank name".into(),
                 "gpu" => "is available".into(),
                 "hardware" => "is hardware".into(),
                 _ => format!("matches {name:?}"),

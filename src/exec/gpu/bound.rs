@@ -33,12 +33,12 @@ pub(super) struct BoundSet {
     pub passes: Arc<[Pass]>,
 }
 
-/// The memory of a tensor: at an offset of a buffer, or the copy of its texture.
+/// The memory of a tensor: a buffer, or the copy of a texture, and an offset in bytes.
 #[derive(Clone, PartialEq, Hash)]
 pub(super) struct Place(pub wgpu::Buffer, pub u64);
 
 impl BindGroupCache {
-    /// The bind groups of these places, if they are among those kept.
+    /// The kept bind groups of these places, if any.
     pub(super) fn find(&self, places: &[Place]) -> Option<Arc<[Pass]>> {
         let kept = &mut self.sets.lock().unwrap_or_else(PoisonError::into_inner).kept;
         let found = kept.iter().position(|set| set.places == places)?;

@@ -76,6 +76,7 @@ impl Gpu {
     }
 
     /// Whether the device no longer reports errors.
+    ///
     /// wgpu reports a loss only through a callback, which on a caller's device belongs to the caller,
     /// and the destruction of a device only in a later poll. But a lost device reports no other errors
     /// either. So this provokes a validation error: if it is not reported, the device is lost. The
@@ -98,7 +99,7 @@ impl Gpu {
     /// submit also completes the mappings that are ready, only those of the queue's device, and calls
     /// their callbacks on the same thread.
     pub(super) fn owns_queue(&self) -> bool {
-        // There errors arrive late, and the queue is a property of the device.
+        // In a browser, errors arrive late, and the queue is a property of the device.
         if self.is_browser {
             return true;
         }
@@ -116,7 +117,7 @@ impl Gpu {
             };
             // If this fails, the device reports the same error again later.
             let Ok(_buffer) = self.catch_now("a queue check", map) else { return true };
-            // Called although nothing was submitted: the device's own queue has been dropped.
+            // If the callback ran before a submit, the device's own queue has been dropped.
             match called.try_recv() {
                 Ok(None) => return true,
                 Ok(called) if is_here(called) => return false,

@@ -88,7 +88,7 @@ pub enum DeviceBackend {
     WebGpu,
     /// The CPU's own kernels.
     Cpu,
-    /// wgpu's stand-in, which computes nothing.
+    /// wgpu's no-op backend, which computes nothing.
     Noop,
 }
 

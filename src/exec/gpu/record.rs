@@ -180,8 +180,8 @@ impl Prepared {
         Ok((passes, copies))
     }
 
-    /// The error of the first place that alone cannot be bound. All else was checked, so it belongs to
-    /// another device.
+    /// The error of the first buffer that cannot be bound even alone. All else was checked, so it belongs
+    /// to another device.
     fn foreign(&self, places: &[Place]) -> Option<Error> {
         let foreign = places.iter().position(|Place(buffer, _)| !self.gpu.can_bind(buffer))?;
         self.gpu.check_alive().err().or_else(|| {
@@ -218,7 +218,7 @@ impl Prepared {
         for (i, range) in results.clone() {
             if let Some((j, _)) = results.clone().find(|(j, other)| *j < i && range.overlaps(other))
             {
-                let reason = format!("the texels are those of {}", self.tensor(j));
+                let reason = format!("it shares texels with {}", self.tensor(j));
                 return Err(self.bad_texture(i, reason));
             }
         }
@@ -228,7 +228,7 @@ impl Prepared {
         });
         let count = inputs.len() + outputs.len();
         if let (Some(_), None) = (size, &self.choice) {
-            let expected = "no size, since it was not prepared for several".into();
+            let expected = "no size: it was not prepared for several sizes".into();
             return Err(Error::InputCount { operator: self.label.clone(), expected, actual: 1 });
         }
         let ranges = ranges.chain(size.iter().map(|range| (count, range)));

@@ -9,8 +9,8 @@ use crate::plan::{Launch, Plan};
 /// Chooses which launches of several plans run, by a number in a caller's buffer.
 pub(super) struct Choice {
     pipeline: wgpu::ComputePipeline,
-    /// For each launch of all plans, five words: it runs if the number is above the first and at most
-    /// the second; its grid.
+    /// Five words for each launch of all plans: the launch runs if the number is above the first and at
+    /// most the second; the others are its grid.
     launches: wgpu::Buffer,
     /// The grids that are dispatched: three words for each launch, zeros if it does not run.
     grids: wgpu::Buffer,
@@ -82,8 +82,8 @@ impl Choice {
         Ok(Some(Self { pipeline, launches, grids, count }))
     }
 
-    /// The passes of all plans, in their order. Those of the plan run that the number at `number`
-    /// chooses.
+    /// A pass that chooses a plan by the number at `number`, then the passes of all plans. Only those of
+    /// the chosen plan run.
     pub(super) fn passes(&self, gpu: &Gpu, number: &Place, plans: Vec<Pass>) -> Vec<Pass> {
         let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("wgmax sizes"),

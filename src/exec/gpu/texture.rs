@@ -161,7 +161,7 @@ impl TextureRange<'_> {
             })
     }
 
-    /// Along each axis, where this part begins, and its size.
+    /// The first texel and the size of this part along each axis.
     fn axes(&self) -> [(u32, u32); 3] {
         let (at, size) = (self.origin, self.size);
         [(at.x, size.width), (at.y, size.height), (at.z, size.depth_or_array_layers)]

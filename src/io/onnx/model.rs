@@ -66,9 +66,11 @@ pub fn parse_model(name: &str, bytes: SharedBytes) -> Result<Model> {
 fn decode(name: &str, bytes: Bytes, files: Files) -> Result<Model> {
     // The decoder refuses messages nested deeper than 100 levels. This bounds the recursion here,
     // too.
+    let is_empty = bytes.is_empty();
     let proto = ModelProto::decode(bytes).map_err(|e| bad(name, e))?;
     let context = Arc::new(Context { name: name.to_string(), files: Arc::new(files) });
-    let graph = proto.graph.ok_or_else(|| bad(name, "no graph"))?;
+    let lacking = if is_empty { "it is empty" } else { "no graph" };
+    let graph = proto.graph.ok_or_else(|| bad(name, lacking))?;
     let functions = proto.functions.into_iter().map(|f| Function::new(&context, f));
     Ok(Model {
         name: name.to_string(),

@@ -25,12 +25,12 @@ const UINT64_DATA: Field = Field("uint64_data", 11);
 /// The numbers of other fields that may hold any number of values.
 const DIMS: u32 = 1;
 const EXTERNAL_DATA: u32 = 13;
-/// ONNX defines five.
+/// Maximum entries of external data; ONNX defines five.
 const MAX_ENTRIES: usize = 64;
 const ALL: [Field; 6] = [FLOAT_DATA, INT32_DATA, STRING_DATA, INT64_DATA, DOUBLE_DATA, UINT64_DATA];
 
 /// The fields of a message that hold elements. A message with more dimensions than a tensor may
-/// have, or more entries on external data than ONNX defines, is refused. Call this before prost
+/// have, or more than `MAX_ENTRIES` entries of external data, is refused. Call this before prost
 /// decodes the message: prost aborts if memory runs out.
 pub(super) fn filled(name: &str, mut bytes: Bytes) -> Result<Vec<Field>> {
     let mut filled = Vec::new();
@@ -108,7 +108,7 @@ pub(super) fn elements(name: &str, mut bytes: Bytes, desc: &TensorDesc) -> Resul
             let skipped = skip_field(wire, tag, &mut bytes, DecodeContext::default());
             skipped.map_err(|e| bad(name, e))?;
         } else if wire == WireType::LengthDelimited {
-            // The message is valid, so it has as many bytes.
+            // The message is valid, so it has that many bytes.
             let len = decode_varint(&mut bytes).map_err(|e| bad(name, e))?;
             let mut packed = bytes.split_to(bytes.len().min(len as usize));
             let wire = match field {

@@ -28,7 +28,7 @@ messages! {
     /// A message whose content does not matter, only its presence.
     Present {}
 
-    /// Without the fields of numbers, which `numbers.rs` decodes. The decoder shares the bytes of
+    /// A tensor without the fields of numbers, which `numbers.rs` decodes. The decoder shares the bytes of
     /// `raw_data`, so that a model with large constants is opened without reading them.
     TensorProto {
         dims: Vec<i64> = (int64, repeated, packed = "false", tag = "1"),

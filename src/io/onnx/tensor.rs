@@ -34,9 +34,10 @@ pub fn read_tensor(path: impl AsRef<Path>) -> Result<Tensor> {
 /// The elements may be in `raw_data` or in the field for their type, packed or not.
 ///
 /// # Errors
-/// [`Error::BadFile`](crate::Error::BadFile) if the bytes do not follow the format, or if the elements are too few, too
-/// many, outside their type's range, or given twice. [`Error::Unsupported`](crate::Error::Unsupported) for elements in an
-/// external file, for segments, for a type that is not an [`ElementType`], and for too many axes.
+/// [`Error::BadFile`](crate::Error::BadFile) if the bytes do not follow the format, or if the elements
+/// are too few, too many, outside their type's range, or given twice.
+/// [`Error::Unsupported`](crate::Error::Unsupported) for elements in an external file, for segments,
+/// for a type that is not an [`ElementType`], and for too many axes.
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
 pub fn parse_tensor(name: &str, bytes: &[u8]) -> Result<Tensor> {
     parse_shared(name, Arc::new(memory::copied(bytes)?))

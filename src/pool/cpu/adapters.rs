@@ -8,7 +8,7 @@ use crate::pool::params::Numbering;
 use crate::tensor::key::{Key, KeyOrder, Lane};
 use crate::vector::{Load, Loop, vector};
 
-/// Elements, and their places in the source.
+/// Elements, and their positions in the source.
 #[derive(Clone, Copy)]
 pub(super) struct Located<O>(pub O);
 
@@ -48,8 +48,8 @@ pub(super) trait Output: Send + Sized {
     type Lane: Lane;
     /// The results before `at`, and the others.
     fn split(self, at: usize) -> (Self, Self);
-    /// Stores some results from one on. Callers store in ascending order, so more than `count` may
-    /// be stored if there is space: later calls overwrite the rest.
+    /// Stores `count` results from `at` on. Callers store in ascending order, so it may store more
+    /// than `count` if there is space: later calls overwrite the rest.
     fn store(&mut self, at: usize, found: &[Self::Lane], count: usize);
     /// Stores the results of windows without elements, unless their lanes hold them already.
     fn store_empty(&mut self, _at: usize, _count: usize) {}
@@ -153,7 +153,7 @@ impl<O: KeyOrder> Output for Indices<'_, O> {
                     let channel = (number + n.first_channel) % n.channels;
                     (self.empty, number / n.plane_outputs * n.plane_pitch + channel)
                 }
-                // A part of a plane begins after the plane's first element.
+                // A plane of which a launch has a part may begin before the binding.
                 at => {
                     let key = self.order.key(self.source[at as usize]);
                     (key, at.wrapping_sub(n.plane_base))
@@ -196,7 +196,7 @@ impl Numbering {
 /// Stores the results of the lines of a block.
 pub(super) struct StoreLines<'a, O: Output> {
     pub out: &'a mut O,
-    /// The windows of each row, and from one row's to the next row's.
+    /// The windows of each row, and the distance from one row's to the next row's.
     pub found: &'a [O::Lane],
     pub pitch: usize,
     pub block: &'a Block<'a>,
@@ -217,8 +217,7 @@ impl<O: Output> Loop for StoreLines<'_, O> {
         for i in 0..shape.lines {
             let (at, found) = (at + i * line + tile.start, &found[shape.row(i) * pitch..]);
             if width == inner {
-                // Only if each line ends where the next one begins, a later call overwrites what
-                // follows the line.
+                // A later call overwrites what follows the line only if the next line begins there.
                 let end = if overruns { found.len() } else { count };
                 out.store(at, &found[..end], count);
             } else {

@@ -5,7 +5,8 @@ use crate::pool::params::Axis;
 use crate::tensor::key::Lane;
 use crate::vector::{self, Loop, vector};
 
-/// Windows of `count` rows of keys, down an axis. Gives the buffer with them, and the other one.
+/// Windows down an axis, over `count` rows of keys. Returns the buffer that has them, and the other
+/// one.
 pub(super) struct Down<'a, L> {
     pub axis: &'a Axis,
     pub count: usize,
@@ -31,7 +32,7 @@ impl<'a, L: Lane> Loop for Down<'a, L> {
 pub(super) struct Along<'a, L> {
     pub block: &'a Block<'a>,
     pub count: usize,
-    /// Keys of a place, and from one row to the next.
+    /// Keys of a place, and the distance from one row to the next.
     pub width: usize,
     pub pitch: usize,
     pub keys: &'a mut [L],
@@ -72,8 +73,8 @@ impl<'a, L: Lane> Loop for Along<'a, L> {
             }
             return (next, pitch / 2);
         }
-        // Each window by itself costs its taps, one by one if places have one key; the windows of
-        // all places cost about two vector operations a step.
+        // A window by itself costs an operation for each tap, without vectors if places have one key.
+        // The windows of all places cost about two vector operations for each doubling.
         let line = windows * width;
         let alone = if width == 1 && L::VECTORS { taps * vector::<L>() } else { taps };
         if taps == 1 || !even || alone <= 2 * stride * (taps.ilog2() as usize + 1) {
@@ -86,7 +87,7 @@ impl<'a, L: Lane> Loop for Along<'a, L> {
     }
 }
 
-/// Combines each two neighbours and the two after them.
+/// Combines each pair of neighbours with the pair after it.
 #[inline(always)]
 fn pairs<L: Lane>(keys: &[L], next: &mut [L], what: impl Fn(L::Pair, L::Pair) -> L) {
     let pairs = keys.as_chunks::<2>().0;
@@ -194,7 +195,7 @@ fn merge_keys<L: Lane>(keys: &mut [L], others: &[L]) {
     }
 }
 
-/// The windows from every place on, and the other buffer.
+/// The windows from every place on. Returns the buffer that has them, and the other one.
 #[inline(always)]
 fn everywhere<'a, L: Lane>(
     axis: &Axis,

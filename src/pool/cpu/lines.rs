@@ -12,9 +12,9 @@ use crate::pool::params::Windows;
 use crate::tensor::key::Lane;
 use crate::vector::{Load, PARALLEL_FROM, dispatch, vector};
 
-/// The same for windows down the rows that are not computed by tripling: processors fetch the next
+/// As [`BLOCK`], if windows down the rows are not computed by tripling: processors fetch the next
 /// block while they work on one. At least a line of a strip. An AMD EPYC takes 0.7 to 0.8 of the
-/// time that it takes for 16 KiB, and a third longer for 1 KiB.
+/// time that it takes with 16 KiB; with 1 KiB it takes a third longer.
 const SMALL_BLOCK: usize = 4 << 10;
 /// Minimum bytes of the inner axis that are processed together.
 const TILE: usize = 256;
@@ -139,26 +139,26 @@ impl<O: Output> Part<O> {
                     false => Shape::row_each(left.min(capacity.max(1))),
                 };
                 let block = Block { w, first, shape, strip, at: at + done * line, line };
-                Making { pool, work, block: &block, out: &mut self.out }.run();
+                Computation { pool, work, block: &block, out: &mut self.out }.run();
                 done += shape.lines;
             }
         }
     }
 }
 
-/// The buffers of a block.
-struct Making<'a, L: Load, O: Output> {
+/// The computation of a block.
+struct Computation<'a, L: Load, O: Output> {
     pool: &'a Pool<'a, L>,
     work: &'a mut Work<L::Lane>,
     block: &'a Block<'a>,
     out: &'a mut O,
 }
 
-impl<L: Load, O: Output<Lane = L::Lane>> Making<'_, L, O> {
+impl<L: Load, O: Output<Lane = L::Lane>> Computation<'_, L, O> {
     fn run(mut self) {
         let Self { pool, block, .. } = self;
         let (axis, inner) = (&block.w.axes[2], block.w.inner as usize);
-        // Far longer than the axis: mostly padding.
+        // Longer windows are mostly padding.
         let bounded = axis.reach as usize <= 4 * axis.size as usize + 64;
         match pool.tripled && bounded {
             true => self.work.runs.of_rows(block),
@@ -196,7 +196,7 @@ impl<L: Load, O: Output<Lane = L::Lane>> Making<'_, L, O> {
         let Self { pool, work: Work { runs, keys, next }, block, out } = self;
         // An even number, for pairs.
         let pitch = (block.strip.span * tile.len()).next_multiple_of(2);
-        // Windows that split an axis evenly may be more than its places; vectors may reach beyond
+        // There may be more windows that split an axis evenly than places; vectors may reach beyond
         // the end.
         let line = pitch.max(block.strip.windows * tile.len());
         let needed = block.shape.rows() * line + 2 * vector::<L::Lane>();

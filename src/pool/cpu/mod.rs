@@ -21,7 +21,7 @@ use crate::vector::Elements;
 use adapters::{Candidates, Indices, Located, Maxima, Output, Positions};
 pub(super) use pyramid::run as run_levels;
 
-/// Views whose axes have a pitch each: all that lines of elements need.
+/// Accepts views whose axes have a pitch each and whose lines have no gaps.
 pub(super) fn reads_in_place(shader: &Shader, params: &[u32], view: &Placement) -> bool {
     let p: &Params = first_params(params);
     !shader.is("indices") && p.windows.placed(view).is_some()

@@ -1,5 +1,5 @@
 //! Windows of stride 1 over small planes, as pyramids of poolings have them: all lines of a plane
-//! at once. Lines of a few vectors would each cost as much as the work on them.
+//! at once. If lines have few vectors, starting each line would cost as much as the work on it.
 //!
 //! Windows along lines reach into the neighbouring lines. A mask sets the keys that they find there
 //! to 0, the identity.
@@ -18,7 +18,7 @@ use crate::vector::{Loop, PARALLEL_FROM, dispatch, windows};
 const MAX_LINE: usize = 512;
 const MAX_MASKS: usize = 16 << 10;
 
-/// Planes whose windows are as many as their elements, each with its own element among its taps.
+/// Planes with as many windows as elements. Each window has its own element among its taps.
 struct Planes<'a, K> {
     w: &'a Windows,
     /// Elements of a line and of a plane.
@@ -31,7 +31,7 @@ struct Planes<'a, K> {
 }
 
 /// The distance from the start of a window to its own element, in elements of the axis; `None` if
-/// windows are not as many as the elements, or have no tap at their own.
+/// there are not as many windows as elements, or no tap of a window is its own element.
 fn before(axis: &Axis) -> Option<usize> {
     let before = u32::try_from(-i64::from(axis.start)).ok()?;
     let own = before.is_multiple_of(axis.dilation) && before <= axis.reach;
@@ -182,7 +182,7 @@ mod tests {
     use crate::tensor::key::{Ranking, with_order};
     use crate::vector::Elements;
 
-    /// An axis with as many windows as elements; each window begins so far before its own element.
+    /// An axis with as many windows as elements; each window begins `before` its own element.
     fn axis(size: u32, taps: u32, dilation: u32, before: u32, pitch: usize) -> Axis {
         let (reach, start) = ((taps - 1) * dilation, -(before as i32));
         let pitch = pitch as u32;

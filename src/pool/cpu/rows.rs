@@ -9,8 +9,8 @@ use crate::vector::{Load, Loop, prefetch, vector};
 /// How many bytes ahead of the rows of a line to prefetch. On an Intel Xeon half of it and twice as
 /// much were slower; without prefetching, pools took up to 1.3 times as long.
 const AHEAD: usize = 2048;
-/// Bytes of a row from which on to prefetch, and up to which: shorter rows share lines of the
-/// cache, and processors prefetch longer ones by themselves.
+/// Bytes of rows that are prefetched: shorter rows share cache lines, and processors prefetch longer
+/// ones by themselves.
 const FETCHED: Range<usize> = 64..4096;
 
 /// The lines of keys of a block. Padding has the lowest keys.
@@ -21,7 +21,7 @@ pub(super) struct Fill<'a, L: Load> {
     pub source: &'a [L::Item],
     /// The part of the inner axis.
     pub tile: &'a Range<usize>,
-    /// From one line's keys to the next line's.
+    /// The distance from one line's keys to the next line's.
     pub pitch: usize,
     pub keys: &'a mut [L::Lane],
 }
@@ -34,7 +34,7 @@ impl<L: Load> Loop for Fill<'_, L> {
         let Self { block, runs, load, source, tile, pitch, mut keys } = self;
         let (inner, strip) = (block.w.inner as usize, block.strip);
         let (width, places) = (tile.len(), strip.to - strip.from);
-        // The places of a tile are apart.
+        // A tile that is a part of the inner axis has gaps between its places.
         let (count, pieces) = if width == inner { (places * width, 1) } else { (width, places) };
         let whole = count.next_multiple_of(vector::<L::Lane>());
         let before = strip.skipped * width;
@@ -101,7 +101,7 @@ fn merge_rows<L: Load>(
         count => {
             two::<L, false>(load, row(0), row(1), keys);
             for i in (2..count).step_by(2) {
-                // An odd one is read twice, which changes no maximum.
+                // An odd last row is read twice, which changes no maximum.
                 two::<L, true>(load, row(i), row((i + 1).min(count - 1)), keys);
             }
         }
@@ -120,7 +120,7 @@ fn one<L: Load>(load: L, a: Row<L>, keys: &mut [L::Lane]) {
     }
 }
 
-/// Two rows, or two more of them.
+/// The maximum of two rows and, with `MORE`, of the keys so far.
 #[inline(always)]
 fn two<L: Load, const MORE: bool>(load: L, a: Row<L>, b: Row<L>, keys: &mut [L::Lane]) {
     for (((key, &x), &y), i) in keys.iter_mut().zip(a.0).zip(b.0).zip(0u32..) {

@@ -19,7 +19,7 @@ pub(super) struct Strip {
     pub to: usize,
     /// Places before them.
     pub skipped: usize,
-    /// Windows that may be without elements: those before the first number, and from the second on.
+    /// Windows that may be without elements: those before `within`, and those from `after` on.
     pub within: usize,
     pub after: usize,
 }
@@ -92,12 +92,12 @@ impl Shape {
     }
 }
 
-/// Maximum bytes of the rows that the windows of a line, or of a strip of it, cover, if blocks have
-/// all rows.
+/// Maximum bytes of the rows that the windows of a line, or of a strip of it, cover, if windows down
+/// the rows are computed by tripling.
 const MAX_ROW_BYTES: usize = 1 << 20;
 
-/// Whether it is faster to compute windows across lines of all rows by tripling than one by one,
-/// with keys of `lane` bytes.
+/// Whether it is faster to compute windows down the rows by tripling than one by one, with keys of
+/// `lane` bytes.
 pub(super) fn is_tripled(w: &Windows, lane: usize) -> bool {
     let [before, axis, last] = &w.axes;
     let row = last.size as usize * w.inner as usize * lane;
@@ -124,7 +124,7 @@ impl<'a> Cursor<'a> {
         Self { w, outer: rest / a0.outputs as usize, x0: rest % a0.outputs as usize, x1 }
     }
 
-    /// The number of lines of the same plane before it.
+    /// Advances by `lines`, at most to the next plane.
     pub(super) fn advance(&mut self, lines: usize) {
         self.x1 += lines;
         if self.x1 == self.w.axes[1].outputs as usize {
@@ -137,8 +137,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// How many of these lines, from this one on, have the same pattern of rows: `stride` rows
-    /// after those of the line before.
+    /// How many of the next `lines`, this one included, have the same pattern of rows: each has the
+    /// rows that are `stride` after those of the line before.
     fn alike(&self, lines: usize) -> usize {
         let axis = &self.w.axes[1];
         let (first, last) = (axis.first(self.x1), i64::from(axis.size) - 1 - i64::from(axis.reach));
@@ -149,7 +149,7 @@ impl<'a> Cursor<'a> {
         inside.min(axis.outputs as usize - self.x1).min(lines)
     }
 
-    /// The first element of the batch, or of another place along the outer axis.
+    /// The first element of the line's place along the outer axis.
     fn origin(&self) -> usize {
         self.w.base as usize + self.outer * self.w.outer_pitch as usize
     }

@@ -52,7 +52,7 @@ struct Cut {
 
 impl Planner<'_> {
     /// Goes through the rows, and then through carry lists, until one chunk has all rows. `carries`
-    /// are the carry lists of other pieces, which have the same levels.
+    /// are the carry lists of earlier pieces, which have the same levels.
     pub(super) fn chunks(
         &self,
         builder: &mut Builder<'_>,
@@ -155,7 +155,7 @@ impl Planner<'_> {
     fn team(&self, builder: &Builder<'_>, level: Level) -> Team {
         let (workgroup, blocks) = (builder.workgroup(), self.inner / builder.block());
         let alone = |kernel, columns| Team { kernel, columns, group: None, whole: false };
-        let (kernel, columns, most, step) = match (self.has_blocks(builder), level.number) {
+        let (kernel, columns, max_width, step) = match (self.has_blocks(builder), level.number) {
             (false, _) if self.tuning.single => return alone(&ELEMENTS, self.inner),
             (false, _) => {
                 let step = run_rows(builder.element, self.index_words.is_some());
@@ -170,7 +170,7 @@ impl Planner<'_> {
             },
         };
         // Workgroups have equally many columns.
-        let width = columns.div_ceil(columns.div_ceil(most.min(workgroup)));
+        let width = columns.div_ceil(columns.div_ceil(max_width.min(workgroup)));
         let group = Some(Group { width, runs: workgroup / width, step });
         Team { kernel, columns, group, whole: false }
     }

@@ -38,7 +38,7 @@ impl Planner<'_> {
             by_positions: divisor(positions.size.max(1)),
             ..bytemuck::Zeroable::zeroed()
         };
-        // With indices, elements are looked up, in as many launches as all rows need bindings.
+        // With indices, elements are looked up in the rows: a launch for each binding of rows.
         let argmax = self.index_words.is_some() && self.rows > 0;
         let fit = match argmax {
             true => (builder.capacity(builder.item()) / self.inner).min(self.rows).max(1),

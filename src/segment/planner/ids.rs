@@ -101,9 +101,9 @@ impl Planner<'_> {
         Ok(RowIds::words(ids))
     }
 
-    /// The part of the data that each row of updates belongs to, from indices: in scratch, or the indices
-    /// themselves, which only a kernel may read that counts negative ones from their end. Rows that belong
-    /// to none are counted in the buffer `status`, if any.
+    /// The ids of rows of updates: the parts of the data that they belong to, in scratch. If indices are
+    /// ids already, returns them, with [`end`](RowIds::end) set. Counts the rows that belong to no part in
+    /// the buffer `status`, if any.
     pub(super) fn locate(
         &self,
         builder: &mut Builder<'_>,
@@ -125,7 +125,7 @@ impl Planner<'_> {
         ] {
             Error::check_limit(what, needed, (limit, allowed))?;
         }
-        // Where an axis has all parts, its indices are ids.
+        // If an axis has all parts, its indices are ids.
         if let [all] = indexed[..]
             && all.size == scattered.parts
             && axes.is_empty()

@@ -31,7 +31,7 @@ impl Planner<'_> {
             let bytes = self.inner * builder.item();
             return Err(builder.over_binding("a binding of one row", bytes));
         }
-        // A mark is made with the first word.
+        // The launch for the first word also sets the mark.
         let words = if argmax { item_words } else { item_words - 1 };
         for word in 0..words {
             let mut first = 0;

@@ -23,14 +23,14 @@ pub(super) struct Aim {
 
 impl Aim {
     /// The aim of the cases of an operator and a type in a round: each variant of each of its
-    /// kernels in turn, first with the plan of hardware, then with another. `None` is any case. Each
-    /// type begins with other kernels, so that the first rounds have all of them.
+    /// kernels in turn, first with the hardware tuning, later with others too. `None` is any case.
+    /// Types begin with different kernels, so that the first rounds launch all kernels.
     pub fn nth(kind: Kind, t: ElementType, round: u64) -> Option<Self> {
         let variants = variants(kind, t);
         let turns = (variants.len() + FREE) as u64;
         let round = round + t as u64 * FIRST_ROUNDS;
         let (kernel, flags) = *variants.get((round % turns) as usize)?;
-        // Only plans for software adapters have their kernels.
+        // Only plans with the software tuning have these kernels.
         let tuning = match software_kernels().any(|own| own == kernel) {
             true => "software",
             false => ["hardware", "software", "hardware", "cpu"][(round / turns % 4) as usize],
@@ -49,8 +49,8 @@ impl Aim {
         at.is_some_and(|at| self.flags & (1 << at) > 0)
     }
 
-    /// Random limits with which the case may meet its aim. `tries` is how often that failed: then
-    /// other plans may have the kernel.
+    /// Random limits with which the case may meet its aim. `tries` is how often that failed; after many
+    /// failures other tunings are tried.
     pub fn overrides(
         &self,
         workgroup: Option<u32>,
@@ -61,7 +61,7 @@ impl Aim {
         if tries < 200 {
             overrides.tuning = Some(self.tuning);
         }
-        // Every other case with positions: launches begin anywhere.
+        // Bindings that cut tensors at any element; for every other case with positions.
         let often = ["index", "scatter", "pool_gradient", "gradient_rows"];
         let often = often.iter().any(|end| self.kernel().ends_with(end))
             || self.is("indices")
@@ -124,12 +124,12 @@ fn variants(kind: Kind, t: ElementType) -> Vec<(&'static Kernel, u8)> {
 /// How many turns the variants of a kernel have.
 fn turns(kernel: &Kernel) -> usize {
     match kernel.name() {
-        // Each form of it has branches for rows and pieces that are not full.
+        // Each variant has branches for rows and pieces that are not full.
         "reduce_columns" => 3,
         "reduce_column_tiles" => 2,
         // From data and from saved indices, with one launch and with several.
         "gradient_scatter" | "pool_gradient" => 3,
-        // From indices, of each number of axes, in one piece and in several.
+        // For each number of axes, in one piece and in several.
         "pool_gradient_rows" | "pool_tile_gradient" => 4,
         _ => 1,
     }

@@ -51,7 +51,7 @@ fn empty(empty: EmptySet, extremum: Extremum, what: &str) -> Option<String> {
     (empty == EmptySet::Finite).then(|| format!("{what} give the {} finite value", last(extremum)))
 }
 
-/// The finite value that every other one replaces.
+/// The word for the finite value of an empty set.
 fn last(extremum: Extremum) -> &'static str {
     match extremum {
         Extremum::Maximum => "lowest",

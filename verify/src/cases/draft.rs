@@ -97,8 +97,7 @@ impl Draft {
         (smaller > 0).then(|| sizes[random.below(smaller) as usize])
     }
 
-    /// The same limits with bindings that cut the data or the ids into other pieces, for the same
-    /// aim.
+    /// The limits with bindings that cut the data or the ids into other pieces; the aim is still met.
     pub(super) fn in_pieces(
         &self,
         aim: Option<Aim>,
@@ -115,7 +114,7 @@ impl Draft {
         None
     }
 
-    /// The elements, mirrored for the minimum: there low elements show a lost one.
+    /// The elements; mirrored for a minimum, because there a lost element shows if it is low.
     pub(super) fn oriented(&self, data: Tensor) -> Result<Tensor> {
         match self.operator.finds() {
             Extremum::Minimum if self.positions_of.is_none() => mirrored(&data),

@@ -46,7 +46,7 @@ pub(super) fn draw(
         }
         tries += 1;
     };
-    // From a stream of its own.
+    // The initial value has a stream of its own.
     let random = &mut Random::stream(random.0, t as u64);
     if random.once_in(8)
         && let Some(joins) = initial_of(&mut draft.operator)
@@ -157,7 +157,7 @@ impl Draft {
     }
 }
 
-/// Whether positions are found, which ties show.
+/// Whether the operator finds positions. Ties show wrong ones.
 fn has_indices(operator: &Operator) -> bool {
     match operator {
         Operator::ReduceMax(op) => op.indices.is_some(),

@@ -103,7 +103,7 @@ pub fn tensor(
     oracle::tensor(t, shape, bits)
 }
 
-/// One to four values; for floats every other time both zeros and smaller values.
+/// One to four special values; for floats, half of the time, both zeros and a small negative number.
 fn few_bits(t: ElementType, hard: &[u64], random: &mut Random) -> Vec<u64> {
     let mut few: Vec<u64> = (0..1 + random.below(4)).map(|_| random.pick(hard)).collect();
     if float(t).is_some() && random.once_in(2) {
@@ -115,7 +115,7 @@ fn few_bits(t: ElementType, hard: &[u64], random: &mut Random) -> Vec<u64> {
 /// Numbers that ascend.
 struct Ramp {
     element_type: ElementType,
-    /// The key of the first, and the distance of two, in 2^-32.
+    /// The key of the first number, and the distance of neighbours in units of 2^-32.
     first: u64,
     step: u128,
 }
@@ -252,7 +252,7 @@ pub(super) fn with_peaks(tensor: &Tensor, places: &[usize], random: &mut Random)
     oracle::tensor(t, tensor.shape(), bits.into_iter())
 }
 
-/// A place in a set of `len` elements: an end of it, or an end of a part of such a size as kernels
+/// A position in a set of `len` elements: at an end of the set, or of a part of a size that kernels
 /// use.
 pub(super) fn place(len: usize, random: &mut Random) -> usize {
     let len = len as u64;

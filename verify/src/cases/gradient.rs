@@ -30,9 +30,9 @@ pub(super) fn tensor(t: ElementType, shape: &[usize], random: &mut Random) -> Re
     oracle::tensor(t, shape, (0..TensorDesc::new(t, shape)?.len()).map(number))
 }
 
-/// The positions that an operator returns for data, its last result. For all but poolings, whose
-/// gradients drop invalid positions, some are invalid. Several segments may have the same rows, and
-/// several elements the same update.
+/// The positions that an operator returns for data, its last result. Some are made invalid, except
+/// those of poolings: all other gradients drop invalid positions. Several segments may have the same
+/// rows, and several elements the same update.
 pub(super) fn positions(of: &Draft, data: Tensor, random: &mut Random) -> Result<Tensor> {
     let inputs: Vec<&Tensor> = [&data].into_iter().chain(&of.others).collect();
     let mut results = oracle::run(&of.operator, &inputs)?;
@@ -40,8 +40,8 @@ pub(super) fn positions(of: &Draft, data: Tensor, random: &mut Random) -> Result
         return Ok(data);
     };
     let size = positions.element_type().size();
-    // After the last element of a set, or of all.
-    let behind = match &of.operator {
+    // The first position after a set, or after all elements.
+    let after = match &of.operator {
         Operator::ReduceMax(_) => data.len() / positions.len().max(1),
         Operator::SegmentMax(_) => data.shape()[0],
         Operator::ScatterMax(op) => match (op.by, of.others[0].shape()) {
@@ -51,14 +51,14 @@ pub(super) fn positions(of: &Draft, data: Tensor, random: &mut Random) -> Result
         _ => return Ok(positions),
     };
     let wrong: &[i64] = match size {
-        4 => &[-1, behind as i64, i32::MIN.into()],
-        _ => &[-1, behind as i64, 1 << 31, 1 << 32, i64::MIN],
+        4 => &[-1, after as i64, i32::MIN.into()],
+        _ => &[-1, after as i64, 1 << 31, 1 << 32, i64::MIN],
     };
     let shares = matches!(of.operator, Operator::SegmentMax(_) | Operator::ScatterMax(_));
     let few = shares && random.once_in(2);
     let bits = (0..positions.len()).map(|i| match random.below(12) {
         0 => random.pick(wrong) as u64,
-        1..=6 if few => random.below(behind.clamp(1, 3) as u64),
+        1..=6 if few => random.below(after.clamp(1, 3) as u64),
         _ => bits_at(&positions, i),
     });
     oracle::tensor(positions.element_type(), positions.shape(), bits)
@@ -104,8 +104,8 @@ pub(super) fn unpool(random: &mut Random, t: ElementType, budget: u64) -> Result
     Ok(Draft::new(operator, TensorDesc::new(t, values)?, vec![indices]))
 }
 
-/// The operator whose gradient an operator is, and the shape that a gradient from saved positions has:
-/// that of the data or, of a scatter, of its indices.
+/// The operator that a gradient belongs to. A gradient from saved positions also has a shape: that of the
+/// data or, for a scatter, of its indices.
 pub(super) fn gradient_of(operator: &Operator) -> Option<(Operator, Option<&[usize]>)> {
     match operator {
         Operator::ReduceMaxBackward(op) => Some(((&op.reduce).into(), op.shape.as_deref())),
@@ -116,7 +116,7 @@ pub(super) fn gradient_of(operator: &Operator) -> Option<(Operator, Option<&[usi
     }
 }
 
-/// The operator whose gradient an operator is, from its data.
+/// The operator that a gradient belongs to, if the gradient takes the data and not saved positions.
 pub(super) fn forward(operator: &Operator) -> Option<Operator> {
     gradient_of(operator).filter(|(_, shape)| shape.is_none()).map(|(forward, _)| forward)
 }
@@ -126,8 +126,8 @@ pub(super) fn has_positions(operator: &Operator) -> bool {
     gradient_of(operator).is_some_and(|(_, shape)| shape.is_some())
 }
 
-/// A case with as many gradients as maxima, after the number of maxima has changed. `None` if there
-/// are none.
+/// Gives a case as many gradients as maxima, after the number of maxima has changed. `None` if the
+/// operator refuses the data.
 pub(super) fn fit(mut case: Case) -> Option<Case> {
     let shape = match (forward(&case.operator), &case.tensors[..]) {
         (Some(Operator::SegmentMax(_)), [data, _, gradient]) => {

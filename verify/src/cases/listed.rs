@@ -1,12 +1,11 @@
-//! Elements that test everything: each element that a plan loses of a set, or takes from outside of it,
-//! changes a result of one of them.
+//! Fills that show every wrong set: if a plan loses an element of a set, or takes one from outside of it,
+//! at least one fill has a wrong result.
 //!
-//! A plan moves elements and takes maxima. So if no element is in two sets, it is enough that each
-//! element is once far above the others of its set: if it is lost, the result is low. A foreign element
-//! shows if it is above all of the set. So elements are coloured such that no two of a set have the
-//! same colour, and for each colour there are two fills: its elements are high, and ascend in one fill
-//! and descend in the other. A foreign element meets at most one high element of the set, and is above
-//! it in one of the two.
+//! A plan only moves elements and takes maxima. A lost element shows if it is far above the others of its
+//! set: then the result is low. A foreign element shows if it is above all elements of the set. So elements
+//! are coloured such that no two of a set have the same colour. Each colour has two fills in which its
+//! elements are high: they ascend in one and descend in the other. A foreign element meets at most one high
+//! element of the set, and is above it in one of the two fills.
 
 use wgmax::operator::Operator;
 use wgmax::{ElementType, Extremum, Result};
@@ -19,8 +18,8 @@ use crate::oracle;
 const ELEMENTS: usize = 2048;
 const COLOURS: usize = 32;
 
-/// The same case with twice as many fills as a colouring of its elements has colours, those of a scatter's
-/// data and updates together; none for gradients, for wrong ids, and if there would be too many.
+/// The case with two fills for each colour of its elements. A scatter's data and updates are coloured
+/// together. There are no fills for gradients, for wrong ids, and for sets that are too large.
 pub(super) fn listed(case: &Case) -> Result<Vec<Case>> {
     let (operator, counts) = case.resolved()?;
     let filled: &[usize] = if matches!(operator, Operator::ScatterMax(_)) { &[0, 2] } else { &[0] };
@@ -30,7 +29,7 @@ pub(super) fn listed(case: &Case) -> Result<Vec<Case>> {
     }
     let Some(sets) = oracle::sets(&operator, &case.inputs())? else { return Ok(Vec::new()) };
     let Some(colours) = coloured(&sets, elements) else { return Ok(Vec::new()) };
-    let count = colours.iter().max().map_or(0, |&most| most + 1);
+    let count = colours.iter().max().map_or(0, |&max| max + 1);
     let fill = |colour: usize, descends: bool| {
         let t = case.tensors[0].element_type();
         let mut bits = (0..elements).map(|i| match colours[i] == colour {
@@ -54,7 +53,7 @@ pub(super) fn listed(case: &Case) -> Result<Vec<Case>> {
         .collect()
 }
 
-/// The bits of an element by its rank among some: distances are as large as the type allows.
+/// The bits of the high element of this rank. Ranks are as far apart as the type allows.
 fn high(t: ElementType, rank: usize, ranks: usize) -> u64 {
     let upper = 1u64 << 63;
     number(t, upper + (upper / ranks as u64) * rank as u64 + (upper / ranks as u64 - 1))
@@ -127,7 +126,7 @@ mod tests {
         }
     }
 
-    /// The first input of a gradient has no elements of sets.
+    /// The sets of a gradient are not listed.
     #[test]
     fn gradients_have_no_lists() {
         let (pool, t) = (MaxPool::new([2, 3]), ElementType::F32);

@@ -31,8 +31,8 @@ pub(super) fn draft(
         let (op, shape) = match kernel {
             "pool_pyramid" => apart(random, t, budget),
             _ => {
-                let shared = aim.map_or_else(|| random.once_in(4), |aim| aim.is("shared_out"));
-                pooling(random, t, budget, kernel, shared)
+                let splits = aim.map_or_else(|| random.once_in(4), |aim| aim.is("shared_out"));
+                pooling(random, t, budget, kernel, splits)
             }
         };
         let data = TensorDesc::new(t, shape)?;
@@ -46,7 +46,7 @@ pub(super) fn draft(
     }
 }
 
-/// The gradient of a pooling: from its data, or from its indices, which need no tile.
+/// The gradient of a pooling: from its data, or from its indices. `pool_tile_gradient` takes data only.
 fn backward(random: &mut Random, op: MaxPool, data: TensorDesc, kernel: &str) -> Result<Draft> {
     let saved = kernel != "pool_tile_gradient" && random.once_in(2);
     let op = match saved {
@@ -92,7 +92,7 @@ fn pooling(
     t: ElementType,
     budget: u64,
     kernel: &str,
-    shared: bool,
+    splits: bool,
 ) -> (MaxPool, Vec<usize>) {
     let aims = !kernel.is_empty();
     let spatial = random.pick(&[1, 1, 2, 2, 2, 2, 3, 3, 4, 5, 5]);
@@ -102,7 +102,7 @@ fn pooling(
     let long = aims && spatial < 3 && random.once_in(if tiles { 1 } else { 10 });
     let long = long.then(|| random.below(spatial) as usize);
     let gathers = kernel == "pool_gather";
-    // Several such lines, with a window at each place.
+    // Several such lines, with windows of stride 1.
     let many = long.is_some() && gathers && random.once_in(2);
     let longest = match many {
         true => random.pick(&[10_000, 40_000]),
@@ -152,8 +152,8 @@ fn pooling(
         Layout::Nxc => [&[batch], sizes.as_slice(), &[channels]].concat(),
         Layout::Ncx => [&[batch, channels], sizes.as_slice()].concat(),
     };
-    let op = match shared {
-        true => sharing_out(random, &sizes),
+    let op = match splits {
+        true => splitting(random, &sizes),
         false => windows(random, &sizes, sparse, many).rounding(random.pick(&[
             Rounding::Floor,
             Rounding::Ceil,
@@ -176,7 +176,7 @@ fn pooling(
     (op, shape)
 }
 
-/// Long windows that do not overlap, and lines of whole words of results: the levels of a pyramid.
+/// Long windows that do not overlap, with lines of results that fill whole words: the levels of a pyramid.
 fn apart(random: &mut Random, t: ElementType, budget: u64) -> (MaxPool, Vec<usize>) {
     let planes = 1 + random.below(3) as usize;
     let (mut kernel, mut sizes) = (Vec::new(), Vec::new());
@@ -185,9 +185,9 @@ fn apart(random: &mut Random, t: ElementType, budget: u64) -> (MaxPool, Vec<usiz
         let long: &[usize] = if spatial == 1 { &[36, 64, 96, 128] } else { &[4, 8, 9, 12, 32] };
         let taps = random.pick(long);
         let words = if axis + 1 == spatial { (4 / t.size()).max(1) } else { 1 };
-        let most =
+        let max_words =
             (budget as usize / planes / sizes.iter().product::<usize>().max(1) / taps) / words;
-        let windows = words * (1 + random.below(most.clamp(1, 12) as u64) as usize);
+        let windows = words * (1 + random.below(max_words.clamp(1, 12) as u64) as usize);
         kernel.push(taps);
         sizes.push(windows * taps + random.below(taps as u64) as usize);
     }
@@ -197,8 +197,9 @@ fn apart(random: &mut Random, t: ElementType, budget: u64) -> (MaxPool, Vec<usiz
     (op, [&[1, planes], &sizes[..]].concat())
 }
 
-/// Windows that split axes of these sizes evenly: one, as many as elements, half of that, more, and others.
-fn sharing_out(random: &mut Random, sizes: &[usize]) -> MaxPool {
+/// Windows that split axes of these sizes evenly: one window, as many as elements, half as many, more, or
+/// any number.
+fn splitting(random: &mut Random, sizes: &[usize]) -> MaxPool {
     let none = random.once_in(40);
     let mut outputs = |&size: &usize| match random.below(10) {
         0 if none => 0,
@@ -244,7 +245,7 @@ fn windows(random: &mut Random, sizes: &[usize], sparse: Option<usize>, dense: b
             _ => random.below(extent) as usize,
         };
         let pads = [pad(), pad()];
-        // A window that is larger than the padded axis by less than a stride: one, rounded up.
+        // A window that is larger than the padded axis by less than a stride: only rounding up keeps it.
         let larger = sparse.is_none() && size < 100 && random.once_in(16);
         let kernel = match larger && stride > 1 {
             true => {

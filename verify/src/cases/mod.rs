@@ -9,12 +9,12 @@ mod gradient;
 mod listed;
 mod max_pool;
 mod overrides;
-mod place;
 mod random;
 mod reduce_max;
 mod scatter_max;
 mod segment_max;
 mod shrink;
+mod views;
 
 pub use elements::{Style, tensor};
 pub use overrides::PlanOverrides;
@@ -22,7 +22,7 @@ pub use random::Random;
 pub use segment_max::ids_tensor;
 pub use shrink::{shrink, shrink_async};
 
-use wgmax::internals::input_views;
+use wgmax::internals;
 use wgmax::operator::Operator;
 use wgmax::plan::{Limits, Plan};
 use wgmax::{Device, DeviceTensor, ElementType, Error, Result, Tensor, TensorDesc, Tuning, View};
@@ -75,7 +75,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// The operator and element type of a case. Its gradient counts as the operator, MaxUnpool as
+    /// The operator and element type of a case. A gradient counts as its operator, MaxUnpool as
     /// MaxPool, and ScatterMax as SegmentMax. Any 39 consecutive cases have each pair once.
     pub fn kind(index: u64) -> (Kind, ElementType) {
         let kinds = Kind::ALL.len() as u64;
@@ -98,8 +98,8 @@ impl Case {
 
     /// The case `index` of a seed, and the same with other elements: ascending ones, descending ones,
     /// and peaks at the ends of sets and of the parts that kernels cut them into. The last ones may
-    /// have smaller bindings than the first ones, and so another plan. For a small case also all that
-    /// show a lost or a foreign element: see `listed`.
+    /// have smaller bindings than the first ones, and so another plan. A small case also has the fills that
+    /// show every lost or foreign element: see `listed`.
     ///
     /// # Errors
     /// As [`Case::nth`].
@@ -202,15 +202,15 @@ impl Case {
         }
     }
 
-    /// The views of the inputs, and those of the results if there are any: otherwise an operator gives
-    /// contiguous ones.
+    /// The views of the inputs, and those of the results. The latter are empty if the case has no views:
+    /// then results are contiguous.
     fn views(&self, operator: &Operator, descs: &[&TensorDesc]) -> Result<(Vec<View>, Vec<View>)> {
         let mut random = self.overrides.views.map(Random);
         let mut view = |desc: &TensorDesc| {
             if let Some(random) = &mut random
                 && !random.once_in(4)
             {
-                return place::view(desc, random);
+                return views::view(desc, random);
             }
             Ok(desc.into())
         };
@@ -222,7 +222,7 @@ impl Case {
         Ok((inputs, results))
     }
 
-    /// Plans the case as a device would, without its narrowed limits.
+    /// Plans the case as a device does, without the case's narrowed limits.
     ///
     /// # Errors
     /// As [`Case::plan`].
@@ -276,11 +276,11 @@ impl Case {
     /// As [`Device::upload`].
     pub async fn upload_async(&self, device: &Device, plan: &Plan) -> Result<Vec<DeviceTensor>> {
         let mut uploaded = Vec::new();
-        for (tensor, view) in self.tensors.iter().zip(input_views(plan)) {
+        for (tensor, view) in self.tensors.iter().zip(internals::views(plan)) {
             uploaded.push(match view.is_contiguous() {
                 true => device.upload_async(tensor).await?,
                 false => {
-                    let memory = place::memory(tensor, &view, self.operator.finds())?;
+                    let memory = views::memory(tensor, &view, self.operator.finds())?;
                     device.upload_async(&memory).await?.with_view(view.into_owned())?
                 }
             });

@@ -20,9 +20,9 @@ pub(super) fn draft(
     aim: Option<Aim>,
 ) -> Result<Draft> {
     let rank = 1 + random.below(4) as usize;
-    let most = (budget as f64).powf(1.0 / rank as f64).max(2.0) as u64;
+    let max_size = (budget as f64).powf(1.0 / rank as f64).max(2.0) as u64;
     let free = aim.is_none();
-    let mut shape: Vec<usize> = (0..rank).map(|_| 1 + random.below(most) as usize).collect();
+    let mut shape: Vec<usize> = (0..rank).map(|_| 1 + random.below(max_size) as usize).collect();
     if free && random.once_in(12) {
         shape[random.below(rank as u64) as usize] = 0;
     }
@@ -37,7 +37,7 @@ pub(super) fn draft(
         of[axis] = match random.below(4) {
             0 => random.below(4) as usize,
             1 => 3 * shape[axis],
-            _ => random.near_border(most) as usize,
+            _ => random.near_border(max_size) as usize,
         };
         if shape[axis] == 0 {
             of[axis] = 0;
@@ -107,8 +107,8 @@ pub(super) fn draft(
     Ok(Draft::new(ScatterMaxBackward::new(op), data, vec![indices, updates, of_maxima]))
 }
 
-/// Indices of vectors for axes of these sizes: of few destinations, of all, or of one; some count from
-/// the end, and if they are `hostile`, some are out of range.
+/// Vectors of indices for axes of these sizes. They name few destinations, all, or one. Some indices count
+/// from the end; if `hostile`, some are out of range.
 fn indices(
     random: &mut Random,
     t: ElementType,
@@ -119,7 +119,7 @@ fn indices(
     let signed =
         matches!(t, ElementType::I8 | ElementType::I16 | ElementType::I32 | ElementType::I64);
     let bits = 8 * t.size() as u32 - u32::from(signed);
-    // Only values of the type.
+    // The largest value of the type.
     let reach = if bits >= 63 { i64::MAX } else { (1 << bits) - 1 };
     let few = random.pick(&[1, 2, 7, u64::MAX, u64::MAX]);
     let count: usize = shape.iter().product();

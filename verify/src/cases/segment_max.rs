@@ -190,7 +190,7 @@ fn sorted_ids(random: &mut Random, rows: usize, distribution: u64) -> Vec<i64> {
                         left = match distribution {
                             7 if random.once_in(2) => random.near_border(4),
                             7 | 8 => random.near_border(300),
-                            // Until the end of 256 rows that begin with a few short ones.
+                            // Eight segments of one row, then one up to the end of 256 rows.
                             _ if row % 256 < 8 => 1,
                             _ => 256 - row as u64 % 256,
                         };
@@ -228,7 +228,7 @@ fn shuffled(random: &mut Random, mut ids: Vec<i64>, id_type: ElementType) -> Vec
 /// Ids or offsets, some of them wrong: at the ends, or at the ends of an invocation's chunk.
 pub(super) fn wrong(random: &mut Random, ids: &[i64], id_type: ElementType) -> Result<Tensor> {
     let mut ids = ids.to_vec();
-    // A value above 32 bits is right if all later ones are, too.
+    // From one id on, all are above 32 bits. They still ascend.
     if id_type.size() == 8 && random.once_in(3) && !ids.is_empty() {
         let first = place(ids.len(), random);
         let base = ids[first];

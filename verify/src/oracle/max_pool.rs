@@ -46,8 +46,8 @@ pub(super) fn run(op: &MaxPool, input: &Tensor) -> Result<Vec<Tensor>> {
     Ok(results)
 }
 
-/// The element that each window selects, the first of equal ones; none without elements. And the
-/// shape of the results.
+/// The element that each window selects, the first of equal ones, and the shape of the results. A window
+/// without elements has `None`.
 pub(super) fn picked(op: &MaxPool, input: &Tensor) -> Result<(Vec<Option<usize>>, Vec<usize>)> {
     let (mut picked, mut shape) = (Vec::new(), Vec::new());
     each_window(op, input, &mut shape, |_, best, _| {
@@ -57,8 +57,8 @@ pub(super) fn picked(op: &MaxPool, input: &Tensor) -> Result<(Vec<Option<usize>>
     Ok((picked, shape))
 }
 
-/// Visits all windows in row-major order, and sets `out_shape`. Returns for each the first element
-/// of its plane, the element that it selects, and how many windows there are.
+/// Sets `out_shape` and visits all windows in row-major order. `each` gets the first element of the
+/// window's plane, the element that the window selects, and the number of windows.
 fn each_window(
     op: &MaxPool,
     input: &Tensor,
@@ -125,7 +125,7 @@ pub(crate) fn axes(op: &MaxPool, shape: &[usize]) -> Vec<Axis> {
         None => (0..op.kernel.len()).map(|i| axis(op, i, shape[first_spatial(op) + i])).collect(),
         Some(outputs) => {
             let sizes = outputs.iter().zip(&shape[first_spatial(op)..]);
-            sizes.map(|(&outputs, &size)| Axis::shared_out(size as i128, outputs as i128)).collect()
+            sizes.map(|(&outputs, &size)| Axis::split(size as i128, outputs as i128)).collect()
         }
     }
 }
@@ -156,13 +156,13 @@ fn axis(op: &MaxPool, i: usize, size: usize) -> Axis {
 
 impl Axis {
     /// The axis of an AdaptiveMaxPool. No window has more than `kernel` elements.
-    fn shared_out(size: i128, outputs: i128) -> Self {
+    fn split(size: i128, outputs: i128) -> Self {
         let kernel = if outputs > 0 { (size / outputs + 2).min(size) } else { 0 };
         let (stride, dilation, begin, end) = (1, 1, 0, 0);
         Self { size, kernel, stride, dilation, begin, end, outputs: Some(outputs) }
     }
 
-    /// The place of a tap of a window, if it is an element.
+    /// The place of a tap of a window; `None` in the padding.
     pub fn place(&self, window: i128, tap: i128) -> Option<i128> {
         if let Some(outputs) = self.outputs {
             let begin = window * self.size / outputs;

@@ -24,8 +24,11 @@ fn of(
     let mut sums = reserved(data.len())?;
     sums.resize(data.len(), 0);
     let is_saved = op.shape.is_some();
-    let picked =
-        if is_saved { saved(op, first, gradient, data)? } else { some(op, first, gradient)? };
+    let picked = if is_saved {
+        saved(op, first, gradient, data)?
+    } else {
+        picked_by_data(op, first, gradient)?
+    };
     for (window, element) in picked.into_iter().enumerate() {
         // Saved indices may be any numbers.
         if let Some(sum) = element.and_then(|element| sums.get_mut(element)) {
@@ -58,7 +61,11 @@ fn quiet(t: ElementType, bits: u64) -> u64 {
 }
 
 /// The elements that the windows of data select: as many as there are gradients.
-fn some(op: &MaxPoolBackward, data: &Tensor, gradient: &Tensor) -> Result<Vec<Option<usize>>> {
+fn picked_by_data(
+    op: &MaxPoolBackward,
+    data: &Tensor,
+    gradient: &Tensor,
+) -> Result<Vec<Option<usize>>> {
     let (picked, shape) = max_pool::picked(&op.pool, data)?;
     check_shape(Operator::from(op).name(), 1, &shape, gradient)?;
     Ok(picked)
@@ -73,9 +80,9 @@ fn saved(
 ) -> Result<Vec<Option<usize>>> {
     let counting = op.pool.indices.unwrap_or_default();
     debug_assert_ne!(counting.numbering, Numbering::ColumnMajor);
-    // These do not determine which windows have elements.
+    // Which windows have elements does not depend on their values.
     let zeros = filled(data.clone(), |_| {})?;
-    let some = some(op, &zeros, gradient)?;
+    let picked = picked_by_data(op, &zeros, gradient)?;
     check_shape(Operator::from(op).name(), 0, gradient.shape(), indices)?;
     let axis = match counting.numbering {
         Numbering::FromAxis(axis) => axis.rem_euclid(data.rank() as i64),
@@ -84,9 +91,11 @@ fn saved(
     let modulus = data.shape()[axis as usize..].iter().product::<usize>();
     let element = |(window, found): (usize, Option<usize>)| {
         // In the same sub-tensor as any element of the window.
-        found.map(|some| (some / modulus * modulus).wrapping_add(bits_at(indices, window) as usize))
+        found.map(|picked| {
+            (picked / modulus * modulus).wrapping_add(bits_at(indices, window) as usize)
+        })
     };
-    Ok(some.into_iter().enumerate().map(element).collect())
+    Ok(picked.into_iter().enumerate().map(element).collect())
 }
 
 #[cfg(test)]
@@ -95,7 +104,7 @@ mod tests {
     use wgmax::Error;
     use wgmax::operator::{Indices, MaxPool};
 
-    /// Even if the operator accepts it: the oracle has other shapes.
+    /// The oracle checks the shape itself: it does not rely on the operator.
     #[test]
     fn a_gradient_of_another_shape_is_an_error() {
         let pool = MaxPool::new([2]).indices(Indices::default());

@@ -1,5 +1,5 @@
-//! ReduceMaxBackward, SegmentMaxBackward and MaxUnpool: each value to the element that a position
-//! names, which is found by coordinates.
+//! ReduceMaxBackward, SegmentMaxBackward and MaxUnpool: store each value at the element that a position
+//! names. The element is found by its coordinates.
 
 use wgmax::internals::repeated;
 use wgmax::operator::{

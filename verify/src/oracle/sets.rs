@@ -5,7 +5,7 @@ use wgmax::{Result, Tensor};
 
 use super::{axes, coordinates, first_spatial, flatten, reduce_max, scatter_max, segment_max};
 
-/// The numbers of the elements of each set, ascending, in the order of the results; `None` for
+/// The positions of the elements of each set, ascending, in the order of the results; `None` for
 /// gradients.
 ///
 /// # Errors
@@ -37,7 +37,7 @@ pub fn sets(operator: &Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Vec<us
                 }
             }
         }
-        // Updates follow the elements of the data. An element that meets none is its own.
+        // Updates are numbered after the elements of the data. Without updates, an element is its own set.
         Operator::ScatterMax(op) => {
             let members = scatter_max::members(op, inputs[0], inputs[1], inputs[2])?;
             for (element, (set, members)) in sets.iter_mut().zip(members).enumerate() {

@@ -1,5 +1,5 @@
 //! One item through wonnx. A session uploads its inputs and reads its results back in each run,
-//! so the operator's own time is what three more of the same node cost, over three.
+//! so the operator's own time is that of three more such nodes, divided by three.
 
 #[path = "../../common/mod.rs"]
 mod common;

@@ -21,7 +21,7 @@ pub fn measure(
         copies.iter().map(|copy| copy[0].download()).collect::<wgmax::Result<_>>()?;
     // The same memory that the operator reads.
     let words: Vec<&[u32]> = tensors.iter().map(words).collect();
-    // The same pages as those of the operator's results.
+    // Allocated as the operator's results are, so in pages of the same size.
     let mut out = wgmax::internals::zeroed((*write as usize).div_ceil(8))?;
     let out = &mut bytemuck::cast_slice_mut(&mut out)[..*write as usize / 4];
     let (shape, fastest) = race(&Shape::usual(), &words, out)[0];
@@ -49,7 +49,7 @@ pub fn measure(
     Ok(())
 }
 
-/// A tensor as words, without its last bytes.
+/// A tensor as words, without the bytes after the last whole word.
 fn words(tensor: &Tensor) -> &[u32] {
     let bytes = tensor.bytes();
     bytemuck::cast_slice(&bytes[..bytes.len() / 4 * 4])

@@ -63,8 +63,8 @@ impl fmt::Display for Shape {
     }
 }
 
-/// The seconds of the fastest pass of each shape, the fastest shape first. Each shape reads all copies of the
-/// words in turn, and none that another one has just read: it would be in a cache.
+/// The seconds of the fastest pass of each shape, the fastest shape first. In each round the shapes read
+/// different copies of the words, because a copy that was just read may be in a cache.
 pub fn race(shapes: &[Shape], copies: &[&[u32]], out: &mut [u32]) -> Vec<(Shape, f64)> {
     let mut times: Vec<(Shape, f64)> = shapes.iter().map(|&s| (s, f64::INFINITY)).collect();
     for round in 0..ROUNDS {
@@ -153,8 +153,8 @@ mod tests {
             for results in [0, 1, len / 4, len + 9] {
                 let mut out = vec![0; results];
                 assert_eq!(pass(words, &mut out, shape).1, len.min(1) as u32, "{shape}, {len}");
-                let least = u32::from(len >= shape.pieces);
-                assert!(out.iter().all(|&word| word >= least), "{shape}, {len}");
+                let min_word = u32::from(len >= shape.pieces);
+                assert!(out.iter().all(|&word| word >= min_word), "{shape}, {len}");
             }
             for i in 0..len {
                 words[i] = u32::MAX;

@@ -51,8 +51,7 @@ impl fmt::Display for Shape {
     }
 }
 
-/// The buffers of a pass, and the bytes that it moves: from the beginning of each, as many as can be
-/// bound.
+/// The buffers of a pass, and how many bytes it moves from the beginning of each, if they can be bound.
 #[derive(Clone, Copy)]
 pub struct Moved<'a> {
     pub source: &'a wgpu::Buffer,
@@ -129,8 +128,8 @@ impl Plain {
     pub fn pass(&self, device: &wgpu::Device, moved: Moved, shape: Shape) -> Pass {
         let pipeline = if moved.write == 0 { &self.read } else { &self.copy };
         // The bytes written stay in proportion to the bytes read.
-        let most = device.limits().max_storage_buffer_binding_size;
-        let read = moved.read.min(most) / BLOCK;
+        let max_binding = device.limits().max_storage_buffer_binding_size;
+        let read = moved.read.min(max_binding) / BLOCK;
         let write = moved.write * read / moved.read.max(1);
         let (params, groups) = params(shape, read, write);
         let params = device.create_buffer_init(&wgpu::util::BufferInitDescriptor {

@@ -1,13 +1,13 @@
 struct Params {
     // Blocks of the result, or of the source if there is no result.
     blocks: u32,
-    // Distance between the first blocks of two invocations.
+    // Distance between the first blocks of neighbouring invocations.
     first: u32,
-    // Where the blocks of an invocation end, from the first one on.
+    // Distance from the first block of an invocation to the end of its range.
     length: u32,
     // Distance between two blocks of an invocation.
     step: u32,
-    // Blocks of the source for each of the result, and how many of the result have one more.
+    // Source blocks for each block of the result; and how many blocks of the result have one more.
     reads: u32,
     rest: u32,
 }
@@ -42,8 +42,7 @@ fn read_all(@builtin(global_invocation_id) id: vec3<u32>) {
     }
 }
 
-// Each block of the result is the maximum of blocks of the source, whose distance is the length of
-// the result.
+// Each block of the result is the maximum of source blocks. Their distance is the length of the result.
 @compute @workgroup_size(256)
 fn copy_all(@builtin(global_invocation_id) id: vec3<u32>) {
     let begin = id.x * params.first;

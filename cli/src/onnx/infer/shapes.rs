@@ -1,4 +1,4 @@
-//! The rule of each operator, and the rules of operators that compute.
+//! The list of rules by operator, and the rules of arithmetic operators.
 
 use wgmax::internals::supported_type;
 use wgmax::{ElementType, TensorDesc};

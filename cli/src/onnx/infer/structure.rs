@@ -183,7 +183,7 @@ impl Inference<'_> {
     }
 }
 
-/// Where a slice of an axis begins, and how many elements it has.
+/// The first element of a slice of an axis, and the number of its elements.
 pub(super) fn cut(size: usize, start: i64, end: i64, step: i64) -> (i128, i128) {
     let [start, end, step] = [start, end, step].map(i128::from);
     let size = size as i128;

@@ -172,7 +172,7 @@ fn structure_is_followed() {
     assert_eq!(found(18, &split(&["x"]), &graph, "q"), "f32[3, 2]");
 }
 
-/// As exporters flatten all axes but the first: Shape, Gather, Unsqueeze, Concat, Reshape.
+/// Exporters flatten all axes but the first by Shape, Gather, Unsqueeze, Concat, Reshape.
 #[test]
 fn computed_shapes_are_followed() {
     let nodes = [

@@ -128,7 +128,7 @@ impl Inference<'_> {
         let late = is_resize && self.opset >= 11;
         let sizes = if late && self.has(3) { Some(self.numbers(3)?) } else { None };
         let scales = match self.attributes.get("scales") {
-            // Here a list of floats is a text.
+            // The model's reader gives a list of floats as text.
             Some(Attribute::Other(text)) => {
                 let numbers = text.trim_matches(['[', ']']).split(',');
                 numbers.map(|number| number.trim().parse().ok()).collect()

@@ -4,7 +4,7 @@ use crate::tensor::ElementType;
 
 const REQUIRED: [&str; 4] = ["kernel", "strides", "pads_begin", "pads_end"];
 
-/// With a window of 2, along one axis, and these attributes besides or instead.
+/// A pooling with a window of 2 along one axis. `attributes` are added, or replace its own.
 fn read(attributes: &[(&str, Attribute)]) -> Result<MaxPool> {
     let mut all = Attributes::new();
     for (name, number) in REQUIRED.iter().zip([2, 1, 0, 0]) {
@@ -22,7 +22,7 @@ fn data(shape: &[usize]) -> TensorDesc {
     TensorDesc::new(ElementType::F32, shape).unwrap()
 }
 
-/// Along one axis.
+/// A pooling along one axis.
 fn pool(kernel: i64, stride: i64, pads: [i64; 2]) -> MaxPool {
     MaxPool::new([kernel], [stride], [pads[0]], [pads[1]])
 }
@@ -266,7 +266,7 @@ fn a_window_fits_the_padded_data() {
     }
     assert_eq!(windows(&pool(4, 1, [0, 1]), 3), 1);
 
-    // Rounded up, by the formula: one that is larger by less than a stride.
+    // With `ceil`, the formula allows a window that is larger by less than a stride.
     let ceil = |stride| MaxPool { rounding_type: Rounding::Ceil, ..pool(4, stride, [0, 0]) };
     assert_eq!(windows(&ceil(2), 3), 1);
     let error = ceil(2).operator(&data(&[1, 2, 1]), false);

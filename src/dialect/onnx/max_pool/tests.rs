@@ -9,7 +9,7 @@ fn read(version: u32, attributes: &[(&str, Attribute)]) -> Result<MaxPool> {
     MaxPool::from_attributes(version, &attributes)
 }
 
-/// With a window of 2, along one axis.
+/// A pooling with a window of 2 along one axis, and this attribute.
 fn read_2(version: u32, name: &str, value: Attribute) -> Result<MaxPool> {
     read(version, &[("kernel_shape", Ints(vec![2])), (name, value)])
 }
@@ -33,7 +33,7 @@ fn windows(operator: &MaxPool, size: usize) -> usize {
     operator.operator(&data, false).unwrap().infer(&data).unwrap()[0].shape()[2]
 }
 
-/// For f32 data of 8 elements.
+/// The operator for f32 data of 8 elements.
 fn resolved(operator: &MaxPool) -> operator::MaxPool {
     operator.operator(&data(&[1, 1, 8]), false).unwrap()
 }

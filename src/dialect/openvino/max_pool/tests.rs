@@ -3,7 +3,7 @@ use crate::dialect::Attribute::{self, *};
 
 const EVERY_VERSION: [u32; 3] = MaxPool::VERSIONS;
 
-/// With a window of 2, along one axis, and these attributes besides or instead.
+/// A pooling with a window of 2 along one axis. `attributes` are added, or replace its own.
 fn read(version: u32, attributes: &[(&str, Attribute)]) -> Result<MaxPool> {
     let mut all = Attributes::new();
     for (name, number) in [("kernel", 2), ("strides", 1)] {
@@ -21,7 +21,7 @@ fn data(shape: &[usize]) -> TensorDesc {
     TensorDesc::new(ElementType::F32, shape).unwrap()
 }
 
-/// Along one axis, with pads, version 14.
+/// A pooling along one axis with pads, version 14.
 fn pool(kernel: i64, stride: i64, pads: [i64; 2]) -> MaxPool {
     MaxPool {
         pads_begin: Some(vec![pads[0]]),
@@ -312,7 +312,7 @@ fn a_window_fits_the_padded_data() {
     assert!(matches!(error, Err(Error::WindowTooLarge { extent: 4, padded: 3, .. })));
     assert_eq!(windows(&pool(4, 1, [1, 0]), 3), 1);
 
-    // With every rounding, although larger by less than a stride.
+    // Every rounding refuses a window that is larger, even by less than a stride.
     for rounding_type in [Rounding::Floor, Rounding::Ceil, Rounding::CeilTorch] {
         for auto_pad in [AutoPad::Explicit, AutoPad::Valid] {
             let larger = MaxPool { rounding_type, auto_pad, ..pool(4, 2, [0, 0]) };
@@ -321,7 +321,7 @@ fn a_window_fits_the_padded_data() {
         }
     }
 
-    // It would fit only where it may not begin.
+    // The window fits only the end padding, where none may begin.
     let end = MaxPool { rounding_type: Rounding::CeilTorch, ..pool(1, 1, [0, 1]) };
     let error = end.operator(&data(&[1, 1, 0]), false).unwrap_err();
     assert_eq!(

@@ -15,7 +15,7 @@ fn desc(element_type: ElementType, shape: &[usize]) -> TensorDesc {
     TensorDesc::new(element_type, shape).unwrap()
 }
 
-/// Filled with the lowest value, for f32 data of five rows of two and i32 ids.
+/// The operator with the fill mode `LOWEST`, for f32 data of shape [5, 2] and i32 ids.
 fn resolve(num_segments: Option<&Tensor>) -> Result<operator::SegmentMax> {
     let (data, ids) = (desc(ElementType::F32, &[5, 2]), desc(ElementType::I32, &[5]));
     SegmentMax::new(EmptySet::Finite).operator(&data, &ids, num_segments)

@@ -26,15 +26,15 @@ pub(super) fn view(desc: &TensorDesc, random: &mut Random) -> Result<View> {
     let mut offset = random.below(5) * unit;
     let mut pitches = vec![0; rank];
     let mut span = 1;
-    for (place, &axis) in order.iter().enumerate() {
+    for (i, &axis) in order.iter().enumerate() {
         let size = desc.shape()[axis].max(1) as u64;
-        let gap = match place {
+        let gap = match i {
             0 if random.once_in(4) => 1 + random.below(4),
             0 => 0,
             _ if random.once_in(2) => random.below(4) * unit,
             _ => 0,
         };
-        let pitch = if place == 0 { 1 + gap } else { (span + gap).next_multiple_of(unit) };
+        let pitch = if i == 0 { 1 + gap } else { (span + gap).next_multiple_of(unit) };
         let backwards = random.once_in(8);
         if backwards {
             offset += (size - 1) * pitch;
@@ -66,9 +66,9 @@ pub(super) fn memory(tensor: &Tensor, view: &View, extremum: Extremum) -> Result
         let (size, pitches) = (tensor.element_type().size(), view.pitches());
         for (number, element) in tensor.bytes().chunks_exact(size).enumerate() {
             let at = coordinates(number, tensor.shape()).into_iter().zip(&pitches);
-            let place =
-                at.fold(view.offset() as isize, |place, (at, pitch)| place + at as isize * pitch);
-            bytes[place as usize * size..][..size].copy_from_slice(element);
+            let offset =
+                at.fold(view.offset() as isize, |offset, (at, pitch)| offset + at as isize * pitch);
+            bytes[offset as usize * size..][..size].copy_from_slice(element);
         }
     })
 }
