@@ -443,13 +443,16 @@ impl<'a, W: Watch> Machine<'a, W> {
             });
         }
         let mut shades = vec![None; if W::STRICT { slots.len() } else { 0 }];
-        let mut traces = vec![Trace::default(); slots.len()];
+        let mut traces = vec![Trace::default(); if W::TIMED { slots.len() } else { 0 }];
         let passed = std::mem::take(&mut self.flight.passed);
         for (handle, expression) in function.expressions.iter() {
             match expression {
                 Expression::FunctionArgument(i) => {
                     slots[handle.index()] = arguments[*i as usize].clone();
-                    traces[handle.index()] = passed.get(*i as usize).copied().unwrap_or_default();
+                    if W::TIMED {
+                        traces[handle.index()] =
+                            passed.get(*i as usize).copied().unwrap_or_default();
+                    }
                     if W::STRICT {
                         shades[handle.index()] = argument_shades[*i as usize].clone();
                     }
@@ -463,7 +466,7 @@ impl<'a, W: Watch> Machine<'a, W> {
         }
         let returned = Mask::none(self.warps);
         let local_shades = vec![None; if W::STRICT { locals.len() } else { 0 }];
-        let local_batches = vec![0; locals.len()];
+        let local_batches = vec![0; if W::TIMED { locals.len() } else { 0 }];
         self.frames.push(Frame {
             which,
             slots,

@@ -99,7 +99,7 @@ impl<W: Watch> Machine<'_, W> {
                 let warps = self.warps;
                 let frame = self.frames.last_mut().context("no function runs")?;
                 frame.returned = frame.returned.with(&mask);
-                if let Some(value) = value {
+                if let (true, Some(value)) = (W::TIMED, value) {
                     let trace = frame.traces[value.index()];
                     let batch = frame.value_trace.map_or(0, |all| all.batch).max(trace.batch);
                     let was_splat = frame.value_trace.is_none_or(|all| all.is_splat);
@@ -144,8 +144,10 @@ impl<W: Watch> Machine<'_, W> {
                 let slots = slots.collect::<Result<_>>()?;
                 let shades = arguments.iter().map(|&handle| self.shades(handle));
                 let shades = shades.collect::<Result<_>>()?;
-                let traces = arguments.iter().map(|&handle| self.trace(handle));
-                self.flight.passed = traces.collect::<Result<_>>()?;
+                if W::TIMED {
+                    let traces = arguments.iter().map(|&handle| self.trace(handle));
+                    self.flight.passed = traces.collect::<Result<_>>()?;
+                }
                 let (value, shades) = self.call_known(*function, slots, shades, &mask)?;
                 let trace = std::mem::take(&mut self.flight.passed);
                 if let (Some(result), Some(value)) = (result, value) {
