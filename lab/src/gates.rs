@@ -303,13 +303,10 @@ fn count(plan: TuningChoice, elements: usize, row_bytes: usize) -> BTreeMap<Stri
         let efficiency = counted.sum.efficiency();
         let operations = counted.sum.operations_of(counted.fewest);
         let warps = counted.sum.invocations.div_ceil(LANES as u64);
-        let lowest = |all: &[&Gpu]| {
-            all.iter().map(|gpu| counted.share(gpu).share).fold(f64::INFINITY, f64::min)
+        let lowest = |includes: fn(&&Gpu) -> bool| {
+            let shares = GPUS.iter().filter(includes).map(|gpu| counted.share(gpu).share);
+            shares.fold(f64::INFINITY, f64::min)
         };
-        let slow = |gpu: &&Gpu| ["H200", "B200"].contains(&gpu.name);
-        let (slow, others): (Vec<_>, Vec<_>) = GPUS.iter().partition(slow);
-        let reached_elsewhere = lowest(&others);
-        let reached = reached_elsewhere.min(lowest(&slow));
         let figures = Row {
             efficiency,
             requested,
@@ -318,8 +315,8 @@ fn count(plan: TuningChoice, elements: usize, row_bytes: usize) -> BTreeMap<Stri
             operations,
             loads_in_flight: counted.sum.loads_in_flight(),
             barriers: counted.sum.barriers as f64 / warps as f64,
-            reached,
-            reached_elsewhere,
+            reached: lowest(|_| true),
+            reached_elsewhere: lowest(|gpu| !["H200", "B200"].contains(&gpu.name)),
         };
         (row.item.name, figures)
     });
