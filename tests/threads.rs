@@ -238,15 +238,21 @@ fn polling_threads() {
     let there = device.upload(&input).unwrap();
     device.run(&pool, [&there]).unwrap()[0].download().unwrap();
     assert_eq!(count(), 0, "blocking forms poll by themselves");
-    for _ in 0..3 {
+    // GL drivers may finish all work within the submit.
+    let may_wait = device.info().backend != DeviceBackend::Gl;
+    let mut rounds = 0;
+    // On a busy machine the GPU may be done before any future is polled, but not every time.
+    while rounds < 3 || may_wait && count() == 0 && rounds < 100 {
+        rounds += 1;
         let results = device.run(&pool, [&there]).unwrap();
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| pollster::block_on(results[0].download_async()).unwrap());
             }
         });
+        assert!(count() <= 1, "{} threads", count());
     }
-    assert!(count() == 1 || device.info().backend == DeviceBackend::Gl, "{} threads", count());
+    assert!(count() == 1 || !may_wait, "nothing was waited for");
     drop((there, device));
     while count() > 0 {
         std::thread::yield_now();
