@@ -16,11 +16,12 @@ const CASES: u32 = 1 << 14;
 const MOST: u32 = u32::MAX >> 1;
 
 /// The files that have these functions.
-pub const FILES: [&str; 9] = [
+pub const FILES: [&str; 10] = [
     "shaders/common/block.wgsl",
     "shaders/common/divide.wgsl",
     "shaders/common/element.wgsl",
     "shaders/common/key.wgsl",
+    "shaders/common/rank.wgsl",
     "shaders/common/vector.wgsl",
     "shaders/gradient/sum.wgsl",
     "shaders/pool/numbering.wgsl",
@@ -31,23 +32,29 @@ pub const FILES: [&str; 9] = [
 /// Fails if a function of a program for an element type has another result than it should.
 pub fn check(program: &Program, t: ElementType) -> Result<()> {
     let key = t.size().div_ceil(4);
-    for nan_key in [0, u32::MAX] {
+    let unused = 32 - 8 * t.size().min(4) as u32;
+    for nan_above in [0, u32::MAX] {
         for complement in [0, if t == ElementType::Bool { 0x0101_0101 } else { u32::MAX }] {
-            let ranking = Ranking { element_type: t, nan_key, complement };
-            let given = |rng: &mut Rng, i| [elements(rng, i), vec![nan_key, complement]].concat();
+            let ranking = Ranking { element_type: t, nan_above, complement };
+            let given = |rng: &mut Rng, i| [elements(rng, i), vec![nan_above, complement]].concat();
             compare(program, "element_key_with", given, |w| keys::keys(&ranking, four(w)).into())?;
+            let params = [("nan_above", vec![nan_above]), ("complement", vec![complement])];
+            let right = |w: &[u32]| keys::elements(&ranking, four(w)).into();
+            compare_by(program, "element_words", &params, elements, right, |found| found)?;
+            let low = |rng: &mut Rng, _| {
+                let words = words(rng, key).into_iter().map(|word| word >> unused);
+                words.chain([nan_above, complement]).collect()
+            };
+            let right = |w: &[u32]| narrow(keys::rank(&ranking, number(&w[..key])), key);
+            compare(program, "key_rank", low, right)?;
+            let vector = |rng: &mut Rng, _| [words(rng, 4), vec![nan_above, complement]].concat();
+            compare(program, "vector_rank", vector, |w| {
+                let rank = |key: &[u32]| keys::rank(&ranking, number(key) >> unused) << unused;
+                w[..4].chunks(key).flat_map(|word| narrow(rank(word), key)).collect()
+            })?;
         }
     }
-    let ranking = Ranking { element_type: t, nan_key: 0, complement: 0 };
     let plain = |count| move |rng: &mut Rng, _| words(rng, count);
-    compare(program, "words_of_keys", elements, |w| keys::elements(&ranking, four(w)).into())?;
-    let unused = 32 - 8 * t.size().min(4) as u32;
-    let low = move |rng: &mut Rng, _| words(rng, key).iter().map(|word| word >> unused).collect();
-    compare(program, "key_rank", low, |w| narrow(keys::rank(&ranking, number(w)), key))?;
-    compare(program, "vector_rank", plain(4), |w| {
-        let rank = |key: &[u32]| keys::rank(&ranking, number(key) >> unused) << unused;
-        w.chunks(key).flat_map(|word| narrow(rank(word), key)).collect()
-    })?;
     for (name, count) in [("key", key), ("vector", 4)] {
         // With 64 bits, the last truth values of a vector repeat the second one.
         let truths = |w: &[u32], is: fn(u64, u64) -> bool| {
@@ -221,7 +228,8 @@ fn maxima(words: &[u32], key: usize) -> Vec<u32> {
 
 /// Random bits, a run of equal bits or the number beside one, or a word that elements have.
 fn word(rng: &mut Rng) -> u32 {
-    const SPECIAL: [u32; 10] = [
+    // Among them are the ranks of NaNs.
+    const SPECIAL: [u32; 18] = [
         0,
         1,
         u32::MAX,
@@ -232,6 +240,14 @@ fn word(rng: &mut Rng) -> u32 {
         0x7ff8_0000,
         0x7fff,
         0x8000_7fff,
+        2,
+        u32::MAX - 2,
+        0xff00_0002,
+        0x00ff_fffd,
+        0xf802_0000,
+        0x07fd_0000,
+        0xff02_0000,
+        0x00fd_0000,
     ];
     let run = (u32::MAX << rng.u32(0..32)) ^ (u32::MAX >> rng.u32(0..32));
     match rng.u32(0..4) {
@@ -332,7 +348,7 @@ mod tests {
 
     const NAMES: [&str; 23] = [
         "element_key_with",
-        "words_of_keys",
+        "element_words",
         "key_rank",
         "vector_rank",
         "key_above",

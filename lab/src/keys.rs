@@ -12,8 +12,9 @@ use wgmax_verify::oracle;
 #[derive(Clone, Copy, Debug)]
 pub struct Ranking {
     pub element_type: ElementType,
-    /// The key of a NaN, and the bits in which keys differ from those for the maximum.
-    pub nan_key: u32,
+    /// All ones if NaNs are above all other elements, 0 if they are below; and the bits that reverse the
+    /// order, for the minimum.
+    pub nan_above: u32,
     pub complement: u32,
 }
 
@@ -43,8 +44,8 @@ impl Ranking {
             (Extremum::Minimum, ElementType::Bool) => 0x0101_0101,
             (Extremum::Minimum, _) => u32::MAX,
         };
-        let nan_key = if nan == Nan::Propagate { u32::MAX } else { 0 };
-        Some(Self { element_type: t, nan_key, complement })
+        let nan_above = if nan == Nan::Propagate { u32::MAX } else { 0 };
+        Some(Self { element_type: t, nan_above, complement })
     }
 }
 
@@ -80,10 +81,8 @@ pub fn key(ranking: &Ranking, bits: u64) -> u64 {
     let sign = mask(t) ^ mask(t) >> 1;
     let complement = wide(t, ranking.complement);
     if let Some((infinity, _)) = float(t) {
-        if bits & !sign > infinity {
-            return wide(t, ranking.nan_key);
-        }
-        return if bits & sign == 0 { bits ^ sign } else { bits ^ mask(t) } ^ complement;
+        let place = if bits & sign == 0 { bits ^ sign } else { bits ^ mask(t) } ^ complement;
+        return moved(ranking, place, (sign - 1) - infinity, ranking.nan_above != 0);
     }
     match t {
         ElementType::Bool => u64::from(bits != 0) ^ complement,
@@ -96,7 +95,8 @@ pub fn key(ranking: &Ranking, bits: u64) -> u64 {
 pub fn element(ranking: &Ranking, key: u64) -> u64 {
     let t = ranking.element_type;
     let sign = mask(t) ^ mask(t) >> 1;
-    let key = key ^ wide(t, ranking.complement);
+    let nans = float(t).map_or(0, |(infinity, _)| (sign - 1) - infinity);
+    let key = moved(ranking, key, nans, ranking.nan_above == 0) ^ wide(t, ranking.complement);
     if let Some((infinity, quiet)) = float(t) {
         let bits = if key & sign == 0 { key ^ mask(t) } else { key ^ sign };
         return if bits & !sign > infinity { quiet } else { bits };
@@ -104,12 +104,25 @@ pub fn element(ranking: &Ranking, key: u64) -> u64 {
     if is_signed(t) { key ^ sign } else { key }
 }
 
-/// The key by which positions are compared: -0 equals +0.
+/// A key moved down or up, in the circle of all keys.
+fn moved(ranking: &Ranking, key: u64, by: u64, down: bool) -> u64 {
+    let moved = if down { key.wrapping_sub(by) } else { key.wrapping_add(by) };
+    moved & mask(ranking.element_type)
+}
+
+/// The key by which positions are compared: -0 equals +0, and all NaNs are equal, next to the other
+/// elements.
 pub fn rank(ranking: &Ranking, key: u64) -> u64 {
     let t = ranking.element_type;
-    let zeros = [0, mask(t) ^ mask(t) >> 1].map(|zero| self::key(ranking, zero));
-    match float(t) {
-        Some(_) if zeros.contains(&key) => zeros[0].max(zeros[1]),
+    let Some((infinity, _)) = float(t) else { return key };
+    let sign = mask(t) ^ mask(t) >> 1;
+    let [below, above] = [sign | infinity, infinity].map(|bits| self::key(ranking, bits));
+    let [least, greatest] = [below.min(above), below.max(above)];
+    let zeros = [0, sign].map(|zero| self::key(ranking, zero));
+    match key {
+        _ if key < least => least - 1,
+        _ if key > greatest => greatest + 1,
+        _ if zeros.contains(&key) => zeros[0].max(zeros[1]),
         _ => key,
     }
 }
@@ -179,19 +192,25 @@ mod tests {
         assert!(low < high, "{ranking:?} {a:x} {b:x}");
         assert_eq!(element(ranking, key(ranking, a)), a, "{ranking:?}");
         assert_eq!(element(ranking, key(ranking, b)), b, "{ranking:?}");
-        if float(t).is_some() {
-            // NaN is above all, or below all.
-            let nan = wide(t, ranking.nan_key);
-            assert!(if nan == 0 { low > nan } else { high < nan }, "{ranking:?} {a:x} {b:x}");
-        }
+        let zeros = [a, b].iter().all(|bits| bits << 1 & mask(t) == 0) && float(t).is_some();
+        let (low, high) = (rank(ranking, low), rank(ranking, high));
+        assert!(if zeros { low == high } else { low < high }, "{ranking:?} {a:x} {b:x}");
     }
 
     fn check_nan(ranking: &Ranking, bits: u64) {
         let t = ranking.element_type;
         let Some((infinity, quiet)) = float(t) else { return };
         if bits & mask(t) >> 1 > infinity {
-            assert_eq!(key(ranking, bits), wide(t, ranking.nan_key), "{ranking:?} {bits:x}");
-            assert_eq!(element(ranking, key(ranking, bits)), quiet, "{ranking:?} {bits:x}");
+            let nan = key(ranking, bits);
+            assert_eq!(element(ranking, nan), quiet, "{ranking:?} {bits:x}");
+            // It is above all, or below all, and ranks as every other one.
+            let ends = [ascending(t, 0), ascending(t, last(t))].map(|end| key(ranking, end));
+            let [least, greatest] = [ends[0].min(ends[1]), ends[0].max(ends[1])];
+            let rank = rank(ranking, nan);
+            match ranking.nan_above {
+                0 => assert!(nan < least && rank == least - 1, "{ranking:?} {bits:x}"),
+                _ => assert!(nan > greatest && rank == greatest + 1, "{ranking:?} {bits:x}"),
+            }
         }
     }
 
@@ -204,10 +223,10 @@ mod tests {
     #[test]
     fn keys_order_as_elements() {
         for t in ElementType::ALL.into_iter().filter(|t| *t != ElementType::Bool) {
-            for (nan_key, complement) in
+            for (nan_above, complement) in
                 [(0, 0), (0, u32::MAX), (u32::MAX, 0), (u32::MAX, u32::MAX)]
             {
-                let ranking = Ranking { element_type: t, nan_key, complement };
+                let ranking = Ranking { element_type: t, nan_above, complement };
                 let last = last(t);
                 if t.size() <= 2 {
                     (0..last).for_each(|i| check(&ranking, i));
@@ -227,8 +246,8 @@ mod tests {
     #[ignore = "goes through all patterns of 32 bits"]
     fn all_keys_of_f32_order_as_elements() {
         let t = ElementType::F32;
-        for (nan_key, complement) in [(u32::MAX, 0), (0, u32::MAX)] {
-            let ranking = Ranking { element_type: t, nan_key, complement };
+        for (nan_above, complement) in [(u32::MAX, 0), (0, u32::MAX)] {
+            let ranking = Ranking { element_type: t, nan_above, complement };
             (0..last(t)).into_par_iter().for_each(|i| check(&ranking, i));
             (0..=mask(t)).into_par_iter().for_each(|bits| check_nan(&ranking, bits));
         }
@@ -237,7 +256,7 @@ mod tests {
     #[test]
     fn all_bytes_but_zero_are_true() {
         for complement in [0, 0x0101_0101] {
-            let ranking = Ranking { element_type: ElementType::Bool, nan_key: 0, complement };
+            let ranking = Ranking { element_type: ElementType::Bool, nan_above: 0, complement };
             for bits in 0..=255 {
                 assert_eq!(element(&ranking, key(&ranking, bits)), u64::from(bits != 0));
             }

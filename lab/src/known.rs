@@ -13,7 +13,7 @@ struct Known {
 const KNOWN: &[Known] = &[
     Known {
         name: "NaN is optimised away",
-        find: "let nan = (words & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);",
+        find: "let nan = (bits & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);",
         replace: "let nan = vec4<bool>(false);",
         _report: "https://github.com/GPUOpen-Drivers/llpc/pull/704",
     },
@@ -27,9 +27,9 @@ const KNOWN: &[Known] = &[
     },
     Known {
         name: "-0 is +0",
-        find: "return select(key, vec4<u32>(ranking.nan_key), nan);",
-        replace: "return select(max(key, select(key, vec4<u32>(0x80000000u), words == \
-            vec4<u32>(0x80000000u))), vec4<u32>(ranking.nan_key), nan);",
+        find: "let key = words ^ (sign | vec4<u32>(0x80000000u))",
+        replace: "let zero = words == vec4<u32>(0x80000000u);\n    let key = select(words, vec4<u32>(0u), \
+            zero) ^ (select(sign, vec4<u32>(0u), zero) | vec4<u32>(0x80000000u))",
         _report: "https://github.com/WebKit/WebKit/pull/63326",
     },
     Known {

@@ -719,9 +719,9 @@ mod tests {
                 "key_above(other, rank) | (false",
             ),
             (false, "(b.place < a.place)", "(b.place > a.place)"),
-            (true, "!key_above(best.rank, rank), last", "key_above(rank, best.rank), last"),
-            (false, "(last | (found.place == NO_PLACE))", "true"),
-            (true, "(last | (found.place == NO_PLACE))", "(found.place == NO_PLACE)"),
+            (true, "!key_above(best.rank, rank), by.last", "key_above(rank, best.rank), by.last"),
+            (false, "(by.last | (found.place == NO_PLACE))", "true"),
+            (true, "(by.last | (found.place == NO_PLACE))", "(found.place == NO_PLACE)"),
             (false, "params.positions.first\n", "params.positions.first + 1u\n"),
             (false, "select(found.key, candidates[i], takes)", "candidates[i]"),
         ] {
@@ -764,7 +764,12 @@ mod tests {
             (ElementType::F32, true, "if word != 0u", "if word != 1u"),
             (ElementType::F32, true, "best = max(best, select(", "best = (select("),
             (ElementType::F32, true, "width < end", "width + 1u < end"),
-            (ElementType::F32, true, "key_rank(load_element(element))", "load_element(element)"),
+            (
+                ElementType::F32,
+                true,
+                "key_rank(load_element(element), kernel_ranking())",
+                "load_element(element)",
+            ),
             (ElementType::U8, true, "", ""),
             (ElementType::U8, true, "best = 0u;", ""),
             (ElementType::I64, false, "", ""),
@@ -812,13 +817,17 @@ mod tests {
         let ids: Vec<i64> = (0..12).map(|at| [1, 0, -1][at % 3]).collect();
         let [along, across, vectors] =
             [[6, 2], [2, 6], [12, 1]].map(|shape| Tensor::from_slice(shape, &ids).unwrap());
-        let is_above = "vector_above(vector_rank(keys), vector_rank(data))";
+        let is_above = "vector_above(vector_rank(keys, ranking), vector_rank(data, ranking))";
         // Both launches ask whether the data wins; only the second one has positions.
         for (find, replace, what) in [
             ("", "", ""),
             ("!above & vec4<bool>", "above & vec4<bool>", "result"),
             ("return !above & vec4<bool>(params.joins == 1u)", "return !above", "result"),
-            (is_above, "vector_above(vector_rank(data), vector_rank(keys))", "result"),
+            (
+                is_above,
+                "vector_above(vector_rank(data, ranking), vector_rank(keys, ranking))",
+                "result",
+            ),
             (is_above, "vector_above(keys, data)", ""),
             ("params.result_base + min(number", "min(number + 1u", "result"),
             ("select(mark, vec4<u32>(0u), keeps(keys, data))", "mark", "position"),
@@ -908,7 +917,7 @@ mod tests {
             ("keys[local] = found;", "keys[local] = found + 1u;", "elements (line"),
             ("keys[local] = found;", "keys[local] = max(found, 1u);", "elements (line"),
             ("if lane < step {", "if lane < step && keys[0] > 7u {", "decides by elements"),
-            ("select(key, vec4<u32>(ranking.nan_key), nan)", "key", "another order"),
+            ("return rotated(key, ranking.nan_above);", "return key;", "another order"),
         ] {
             let found = prove_replaced(&operator, &[&data], (find, replace)).unwrap_err();
             assert!(format!("{found:#}").contains(error), "{replace}: {found:#}");

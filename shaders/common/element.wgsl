@@ -1,12 +1,13 @@
 // Elements to keys and back, four words at a time, packed as in memory.
 //
-// A NaN has the key `params.nan_key`: all ones if NaN propagates, 0 if it is ignored. Either key
-// becomes the type's canonical quiet NaN. All other keys differ from those for the maximum in the
-// bits `params.complement`, so that the minimum has the largest key.
+// By their bits, half of all NaNs are below -inf and half above +inf. A number added to the keys moves
+// all of them to one end: above if NaN propagates (`params.nan_above` is all ones), below if it is
+// ignored (0). No element is tested. Any of their keys becomes the type's canonical quiet NaN. For the
+// minimum, the bits `params.complement` reverse the order before that.
 import generated::{Ranking, params};
 
 fn kernel_ranking() -> Ranking {
-    return Ranking(params.nan_key, params.complement);
+    return Ranking(params.nan_above, params.complement);
 }
 
 // In a loop, pass a `ranking` from a variable: drivers read a parameter again each time.
@@ -15,7 +16,39 @@ fn element_key(words: vec4<u32>) -> vec4<u32> {
 }
 
 fn element_words(keys: vec4<u32>) -> vec4<u32> {
-    return words_of_keys(keys ^ vec4<u32>(params.complement));
+    return words_of_keys(rotated(keys, ~params.nan_above) ^ vec4<u32>(params.complement));
+}
+
+// NaNs of one sign: as many as the keys move.
+@if(float16) const NANS: u32 = 0x03ffu;
+@if(bfloat16) const NANS: u32 = 0x007fu;
+@if(float32) const NANS: u32 = 0x007fffffu;
+
+// Keys moved by NANS: down if `down` is all ones, up if it is 0.
+@if(float32)
+fn rotated(keys: vec4<u32>, down: u32) -> vec4<u32> {
+    return keys + vec4<u32>((NANS ^ down) + (down & 1u));
+}
+
+@if(float64)
+fn rotated(keys: vec4<u32>, down: u32) -> vec4<u32> {
+    let by_low = vec2<u32>(~down | 1u);
+    let low = keys.xz + by_low;
+    let high = keys.yw + vec2<u32>(0x000fffffu ^ down) + vec2<u32>(low < by_low);
+    return vec4<u32>(low.x, high.x, low.y, high.y);
+}
+
+// Each half by itself: the sum of the bits below the top ones does not leave a half.
+@if(float16 || bfloat16)
+fn rotated(keys: vec4<u32>, down: u32) -> vec4<u32> {
+    let by = ((NANS * 0x00010001u) ^ down) + (down & 0x00010001u);
+    let sum = (keys & vec4<u32>(0x7fff7fffu)) + vec4<u32>(by & 0x7fff7fffu);
+    return sum ^ ((keys ^ vec4<u32>(by)) & vec4<u32>(0x80008000u));
+}
+
+@if(signed || unsigned || boolean)
+fn rotated(keys: vec4<u32>, down: u32) -> vec4<u32> {
+    return keys;
 }
 
 // Floats: the sign bit of a positive number is set, all bits of a negative one are flipped.
@@ -23,8 +56,7 @@ fn element_words(keys: vec4<u32>) -> vec4<u32> {
 fn element_key_with(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
     let sign = vec4<u32>(vec4<i32>(words) >> vec4<u32>(31u));
     let key = words ^ (sign | vec4<u32>(0x80000000u)) ^ vec4<u32>(ranking.complement);
-    let nan = (words & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
-    return select(key, vec4<u32>(ranking.nan_key), nan);
+    return rotated(key, ranking.nan_above);
 }
 
 @if(float32)
@@ -41,15 +73,10 @@ fn element_key_with(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
     let low = words.xz;
     let high = words.yw;
     let sign = vec2<u32>(vec2<i32>(high) >> vec2<u32>(31u));
-    let nan = is_nan(low, high);
-    let complement = vec2<u32>(ranking.complement);
-    let key_low = select(low ^ sign ^ complement, vec2<u32>(ranking.nan_key), nan);
-    let key_high = select(
-        high ^ (sign | vec2<u32>(0x80000000u)) ^ complement,
-        vec2<u32>(ranking.nan_key),
-        nan,
-    );
-    return vec4<u32>(key_low.x, key_high.x, key_low.y, key_high.y);
+    let key_low = low ^ sign;
+    let key_high = high ^ (sign | vec2<u32>(0x80000000u));
+    let key = vec4<u32>(key_low.x, key_high.x, key_low.y, key_high.y);
+    return rotated(key ^ vec4<u32>(ranking.complement), ranking.nan_above);
 }
 
 @if(float64)
@@ -75,7 +102,7 @@ fn is_nan(low: vec2<u32>, high: vec2<u32>) -> vec2<bool> {
 fn element_key_with(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
     let sign = (words >> vec4<u32>(15u)) & vec4<u32>(0x00010001u);
     let key = words ^ (sign * 0x7fffu) ^ vec4<u32>(0x80008000u ^ ranking.complement);
-    return key ^ ((key ^ vec4<u32>(ranking.nan_key)) & nan_mask(words));
+    return rotated(key, ranking.nan_above);
 }
 
 @if(float16 || bfloat16)

@@ -36,24 +36,3 @@ fn key_equal(a: Key, b: Key) -> bool {
 fn key_equal(a: Key, b: Key) -> bool {
     return a.x == b.x && a.y == b.y;
 }
-
-// The order by which positions are compared: -0 equals +0.
-@if(float16 || bfloat16)
-fn key_rank(key: Key) -> Key {
-    return select(key, 0x8000u, key == 0x7fffu);
-}
-
-@if(float32)
-fn key_rank(key: Key) -> Key {
-    return select(key, 0x80000000u, key == 0x7fffffffu);
-}
-
-@if(float64)
-fn key_rank(key: Key) -> Key {
-    return select(key, vec2<u32>(0u, 0x80000000u), key.x == 0xffffffffu && key.y == 0x7fffffffu);
-}
-
-@if(signed || unsigned || boolean)
-fn key_rank(key: Key) -> Key {
-    return key;
-}

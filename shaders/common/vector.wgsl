@@ -203,34 +203,6 @@ fn store_words(vector: u32, words: vec4<u32>, wanted: vec4<bool>) {
     }
 }
 
-// The order by which positions are compared: keys alone, with -0 equal to +0.
-@if(float16 || bfloat16)
-fn vector_rank(keys: vec4<u32>) -> vec4<u32> {
-    let clean = keys & vec4<u32>(0xffff0000u);
-    return select(clean, vec4<u32>(0x80000000u), clean == vec4<u32>(0x7fff0000u));
-}
-
-@if(float32)
-fn vector_rank(keys: vec4<u32>) -> vec4<u32> {
-    return select(keys, vec4<u32>(0x80000000u), keys == vec4<u32>(0x7fffffffu));
-}
-
-@if(float64)
-fn vector_rank(keys: vec4<u32>) -> vec4<u32> {
-    let zero = (keys.yw == vec2<u32>(0x7fffffffu)) & (keys.xz == vec2<u32>(0xffffffffu));
-    return select(keys, vec4<u32>(0u, 0x80000000u, 0u, 0x80000000u), zero.xxyy);
-}
-
-@if((signed || unsigned || boolean) && (bits8 || bits16))
-fn vector_rank(keys: vec4<u32>) -> vec4<u32> {
-    return keys & vec4<u32>(~(0xffffffffu >> ELEMENT_BITS));
-}
-
-@if((signed || unsigned) && (bits32 || bits64))
-fn vector_rank(keys: vec4<u32>) -> vec4<u32> {
-    return keys;
-}
-
 // Which results of a are above those of b, by rank.
 @if(!bits64)
 fn vector_above(a: vec4<u32>, b: vec4<u32>) -> vec4<bool> {

@@ -6,10 +6,12 @@
 // (`from_positions`). The results are positions for a later launch (`to_positions`), or the
 // elements found and their indices.
 import package::common::divide::{quotient, quotients};
+@if(indices) import package::common::element::kernel_ranking;
 import package::common::invocation::{Invocation, invocation_number};
+@if(indices) import package::common::rank::vector_rank;
 import package::common::vector::{
     OFFSETS, OUTPUTS, component_mask, empty_vector, load_contiguous, load_elements, store_vector,
-    vector_above, vector_equal, vector_max, vector_rank
+    vector_above, vector_equal, vector_max
 };
 import package::pool::numbering::store_index;
 import package::pool::windows::{line_windows, tap_offset, window_axis, window_start};
@@ -73,7 +75,7 @@ fn nothing() -> State {
 fn visit(state: State, element: vec4<u32>, inside: vec4<bool>) -> State {
     let at = positions_of(select(vec4<u32>(0u), element, inside), inside);
     let known = at != vec4<u32>(NONE);
-    let rank = vector_rank(load_elements(select(vec4<u32>(0u), at, known)));
+    let rank = vector_rank(load_elements(select(vec4<u32>(0u), at, known)), kernel_ranking());
     let first = vector_equal(rank, state.best) & (at < state.at);
     let better = known & (vector_above(rank, state.best) | first);
     return State(

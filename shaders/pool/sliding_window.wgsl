@@ -14,10 +14,12 @@
 import package::common::block::{BLOCK, PER_WORD};
 import package::common::divide::quotient;
 import package::common::element::{element_key, element_words};
+@if(indices) import package::common::element::kernel_ranking;
 import package::common::invocation::{Invocation, invocation_number};
-import package::common::key::{key_above, key_equal, key_rank};
+import package::common::key::{key_above, key_equal};
+@if(indices) import package::common::rank::vector_rank;
 import package::common::source::{source_block, source_word};
-import package::common::vector::{vector_above, vector_equal, vector_rank};
+import package::common::vector::{vector_above, vector_equal};
 import package::pool::gather::NONE;
 import package::pool::windows::{has_element, tap_offset, window_start};
 import generated::{BREADTH, HEIGHT, Held, PER_SLICE, SHIFT, STRIDE, WORKGROUP};
@@ -188,10 +190,13 @@ fn store_step(line: u32, lines: Lines, step: u32, keys: vec4<u32>) {
     store_keys(line, lines, step, keys);
 }
 
-// Elements, which are words, and indices.
+// Elements, which are words, and indices. Ranks do not say which zero was found.
 @if(indices)
 fn store_step(line: u32, lines: Lines, step: u32, found: Candidates) {
-    store_keys(line, lines, step, found.keys);
+    let some = found.at != vec4<u32>(NONE);
+    let chosen = select(vec4<u32>(0u), found.at, some);
+    let words = vec4<u32>(word_at(chosen.x), word_at(chosen.y), word_at(chosen.z), word_at(chosen.w));
+    store_keys(line, lines, step, select(vec4<u32>(0u), element_key(words), some));
     let at = line * RESULT_UNIT + step * lines.pitch * 4u;
     let left = words_left(lines, step);
     let first = params.numbering.index_base + at - params.result_base;
@@ -207,6 +212,10 @@ fn store_step(line: u32, lines: Lines, step: u32, found: Candidates) {
     }
 }
 
+fn word_at(element: u32) -> u32 {
+    return source_block(element / BLOCK)[element % BLOCK];
+}
+
 @if(wide)
 fn index_of(at: u32) -> Index {
     let offset_low = params.numbering.offset_low;
@@ -219,46 +228,43 @@ fn index_of(at: u32) -> Index {
     return params.numbering.offset_low + (at - params.numbering.plane_base);
 }
 
-// Four keys, and the positions in the source that they are at.
+// Four ranks, and the positions in the source that they are at.
 struct Candidates {
-    keys: vec4<u32>,
+    ranks: vec4<u32>,
     at: vec4<u32>,
 }
 
 struct Candidate {
-    key: u32,
+    rank: u32,
     at: u32,
 }
 
-// The keys in a slice of a row, as `row_keys` gives them.
+// The ranks in a slice of a row.
 fn candidates(row: Row, lines: Lines, at: i32, beside: u32) -> Candidates {
     let inside = row.inside && u32(at) < lines.length;
     let first = (row.at + u32(at) * lines.pitch + beside) * BLOCK;
     let positions = vec4<u32>(first) + vec4<u32>(0u, 1u, 2u, 3u);
-    let keys = row_keys(row, lines, at, beside);
-    return Candidates(keys, select(vec4<u32>(NONE), positions, inside));
+    let ranks = vector_rank(row_keys(row, lines, at, beside), kernel_ranking());
+    return Candidates(ranks, select(vec4<u32>(NONE), positions, inside));
 }
 
 fn candidate(four: Candidates, i: u32) -> Candidate {
-    return Candidate(four.keys[i], four.at[i]);
+    return Candidate(four.ranks[i], four.at[i]);
 }
 
 fn together(a: Candidate, b: Candidate, c: Candidate, d: Candidate) -> Candidates {
-    return Candidates(vec4<u32>(a.key, b.key, c.key, d.key), vec4<u32>(a.at, b.at, c.at, d.at));
+    return Candidates(vec4<u32>(a.rank, b.rank, c.rank, d.rank), vec4<u32>(a.at, b.at, c.at, d.at));
 }
 
 fn better_each(a: Candidates, b: Candidates) -> Candidates {
-    let ra = vector_rank(a.keys);
-    let rb = vector_rank(b.keys);
-    let above = vector_above(rb, ra) | (vector_equal(rb, ra) & (b.at < a.at));
-    return Candidates(select(a.keys, b.keys, above), select(a.at, b.at, above));
+    let above = vector_above(b.ranks, a.ranks)
+        | (vector_equal(b.ranks, a.ranks) & (b.at < a.at));
+    return Candidates(select(a.ranks, b.ranks, above), select(a.at, b.at, above));
 }
 
 fn better(a: Candidate, b: Candidate) -> Candidate {
-    let ra = key_rank(a.key);
-    let rb = key_rank(b.key);
-    let above = key_above(rb, ra) | (key_equal(rb, ra) & (b.at < a.at));
-    return Candidate(select(a.key, b.key, above), select(a.at, b.at, above));
+    let above = key_above(b.rank, a.rank) | (key_equal(b.rank, a.rank) & (b.at < a.at));
+    return Candidate(select(a.rank, b.rank, above), select(a.at, b.at, above));
 }
 
 @compute @workgroup_size(WORKGROUP)

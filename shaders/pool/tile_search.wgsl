@@ -1,5 +1,7 @@
 // The maximum of a window of a tile, and its position: the first one in the order of memory.
-import package::common::key::{KEY_LOWEST, Key, key_above, key_max, key_rank};
+import package::common::element::kernel_ranking;
+import package::common::key::{KEY_LOWEST, Key, key_above, key_max};
+import package::common::rank::key_rank;
 import package::pool::box::{Tile, key_at, keys};
 import package::pool::windows::{has_element_by, tap_offset_by, window_axis};
 import generated::{Axis, params};
@@ -69,6 +71,7 @@ fn first_maximum(tile: Tile, begin: vec3<u32>, axes: Axes) -> Found {
     let pitch0 = params.tiles.cover.y * pitch1;
     let begin_key = key_at(begin);
     let first = tile.first + vec3<i32>(begin);
+    let ranking = kernel_ranking();
     var found = Found(0xffffffffu, 0xffffffffu);
     var rank = KEY_LOWEST;
     var some = false;
@@ -86,7 +89,7 @@ fn first_maximum(tile: Tile, begin: vec3<u32>, axes: Axes) -> Found {
             for (var j2 = 0u; j2 < axes.axis2.taps; j2++) {
                 let tap2 = u32(tap_offset_by(axes.axis2, j2));
                 let at2 = first.z + i32(tap2);
-                let next = key_rank(keys[row + tap2]);
+                let next = key_rank(keys[row + tap2], ranking);
                 let has = has_element_by(axes.axis2, at2);
                 // Padding has the lowest key; it is taken at most before the first element.
                 let takes = !some | key_above(next, rank);

@@ -5,11 +5,12 @@
 // A workgroup has `tile` neighbouring output vectors, and WORKGROUP / tile invocations share each: an
 // invocation reads every (WORKGROUP / tile)-th row. `aligned`: the results of a vector are in one
 // matrix, and their elements begin with a word, or with 32 and 64 bits a block.
+import package::common::element::kernel_ranking;
 import package::common::invocation::{Invocation, group_number};
+import package::common::rank::vector_rank;
 @if(aligned) import package::common::vector::load_aligned;
 import package::common::vector::{
-    OFFSETS, OUTPUTS, component_mask, load_elements, store_vector, vector_above, vector_equal,
-    vector_rank
+    OFFSETS, OUTPUTS, component_mask, load_elements, store_vector, vector_above, vector_equal
 };
 import package::reduce::positions::{NO_PLACE, store_position};
 import generated::{WORKGROUP, params};
@@ -69,7 +70,7 @@ fn better(a: State, b: State) -> State {
 fn row_state(columns: Columns, row: u32) -> State {
     let i = min(vec4<u32>(row), columns.last);
     let place = (columns.row + i) ^ vec4<u32>(params.positions.tie_mask);
-    return State(vector_rank(load_row(columns, i)), place);
+    return State(vector_rank(load_row(columns, i), kernel_ranking()), place);
 }
 
 fn search(columns: Columns, share: u32) -> State {

@@ -10,7 +10,8 @@ import package::common::block::{Acc, BLOCK, acc_add, acc_add_with, acc_add_some,
 import package::common::divide::quotient;
 import package::common::element::kernel_ranking;
 import package::common::invocation::{Invocation, group_number};
-import package::common::key::{KEY_LOWEST, Key, key_above, key_equal, key_max, key_rank};
+import package::common::key::{KEY_LOWEST, Key, key_above, key_equal, key_max};
+@if(positions) import package::common::rank::key_rank;
 import package::common::source::{source_block, source_len};
 import package::common::store::{PER_STORE, store_keys};
 import package::reduce::positions::{NO_PLACE, store_position};
@@ -79,7 +80,7 @@ fn add(state: State, words: vec4<u32>, by: Rules, block: u32) -> State {
 
 @if(positions)
 fn add(state: State, words: vec4<u32>, by: Rules, block: u32) -> State {
-    return note(state, acc_add_with(Acc(), words, by.ranking), by.last, block);
+    return note(state, acc_add_with(Acc(), words, by.ranking), by, block);
 }
 
 // Adds the elements first <= i < end of a block.
@@ -90,7 +91,7 @@ fn add_some(state: State, words: vec4<u32>, by: Rules, block: u32, first: u32, e
 
 @if(positions)
 fn add_some(state: State, words: vec4<u32>, by: Rules, block: u32, first: u32, end: u32) -> State {
-    return note(state, acc_add_some(Acc(), words, first, end), by.last, block);
+    return note(state, acc_add_some(Acc(), words, first, end), by, block);
 }
 
 // Adds the elements start <= i < end of the source that a block has.
@@ -104,9 +105,9 @@ fn add_end(state: State, by: Rules, block: u32, start: u32, end: u32) -> State {
 }
 
 @if(positions)
-fn note(best: State, acc: Acc, last: bool, block: u32) -> State {
-    let rank = key_rank(acc_fold(acc));
-    let takes = select(key_above(rank, best.rank), !key_above(best.rank, rank), last);
+fn note(best: State, acc: Acc, by: Rules, block: u32) -> State {
+    let rank = key_rank(acc_fold(acc), by.ranking);
+    let takes = select(key_above(rank, best.rank), !key_above(best.rank, rank), by.last);
     return State(select(best.rank, rank, takes), select(best.block, block, takes));
 }
 
@@ -131,14 +132,14 @@ fn found_in(state: State, start: u32, end: u32, skipped: u32) -> Found {
 fn found_in(best: State, start: u32, end: u32, skipped: u32) -> Found {
     var found = Found(KEY_LOWEST, NO_PLACE);
     let candidates = acc_keys(acc_add(Acc(), source_block(best.block)));
-    let last = params.positions.tie_mask != 0u;
+    let by = rules();
     for (var i = 0u; i < BLOCK; i++) {
         let element = best.block * BLOCK + i;
         let place = (element - start + skipped) ^ params.positions.tie_mask;
         let inside = (element >= start) & (element < end);
         // The first of equal elements, or the last.
-        let takes = inside & (last | (found.place == NO_PLACE))
-            & key_equal(key_rank(candidates[i]), best.rank);
+        let takes = inside & (by.last | (found.place == NO_PLACE))
+            & key_equal(key_rank(candidates[i], by.ranking), best.rank);
         found = Found(
             select(found.key, candidates[i], takes),
             select(found.place, place, takes),
@@ -225,8 +226,9 @@ fn merge(a: Found, b: Found) -> Found {
 
 @if(positions)
 fn merge(a: Found, b: Found) -> Found {
-    let rank = key_rank(a.key);
-    let other = key_rank(b.key);
+    let ranking = kernel_ranking();
+    let rank = key_rank(a.key, ranking);
+    let other = key_rank(b.key, ranking);
     let takes = key_above(other, rank) | (key_equal(other, rank) & (b.place < a.place));
     return Found(select(a.key, b.key, takes), select(a.place, b.place, takes));
 }

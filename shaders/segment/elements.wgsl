@@ -10,8 +10,10 @@
 // With `argmax` results are the complements of rows, so that 0 stands for no row; finish turns them
 // into elements and indices. The carry list holds rows (`from_carry`).
 import package::common::element::element_words;
+@if(argmax) import package::common::element::kernel_ranking;
 import package::common::invocation::Invocation;
-import package::common::key::{Key, key_above, key_max, key_rank};
+import package::common::key::{Key, key_above, key_max};
+@if(argmax) import package::common::rank::key_rank;
 import package::common::source::{load_element, source_word};
 @if(single) import package::segment::chunks::visit;
 import package::segment::ids::row_segment;
@@ -101,7 +103,7 @@ fn read_row(row: u32, column: u32) -> Held {
     let candidate = candidate_row(row, column);
     // One binding has all rows.
     let key = load_element(candidate * params.inner + column);
-    return Held(key_rank(key), candidate);
+    return Held(key_rank(key, kernel_ranking()), candidate);
 }
 
 @if(!from_carry)

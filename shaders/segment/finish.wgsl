@@ -7,14 +7,16 @@
 @if((!argmax || initial) && !bits64) import package::common::block::ELEMENT_BITS;
 @if(initial && (bits8 || bits16)) import package::common::block::PER_WORD;
 @if(initial) import package::common::element::element_key;
+@if(initial && argmax) import package::common::element::kernel_ranking;
 import package::common::invocation::{Invocation, invocation_number};
+@if(initial && argmax) import package::common::rank::vector_rank;
 @if(initial && !argmax) import package::common::source::source_word;
 import package::common::vector::{OFFSETS, OUTPUTS};
 @if(!places) import package::common::vector::{component_mask, store_vector};
 @if(!initial) import package::common::vector::empty_vector;
 @if(initial && !places) import package::common::vector::{store_words, vector_words};
 @if(initial && !argmax) import package::common::vector::vector_max;
-@if(initial && argmax) import package::common::vector::{vector_above, vector_rank};
+@if(initial && argmax) import package::common::vector::vector_above;
 @if(argmax) import package::common::vector::load_elements;
 import generated::{WORKGROUP, params};
 
@@ -148,7 +150,8 @@ fn at_top(bits: vec4<u32>) -> vec4<u32> {
 // Which results the data keeps: among equal elements its own comes first.
 @if(initial && argmax)
 fn keeps(keys: vec4<u32>, data: vec4<u32>) -> vec4<bool> {
-    let above = vector_above(vector_rank(keys), vector_rank(data));
+    let ranking = kernel_ranking();
+    let above = vector_above(vector_rank(keys, ranking), vector_rank(data, ranking));
     return !above & vec4<bool>(params.joins == 1u);
 }
 

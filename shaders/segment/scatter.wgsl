@@ -9,7 +9,8 @@
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::key::Key;
-@if(argmax) import package::common::key::key_rank;
+@if(argmax) import package::common::element::kernel_ranking;
+@if(argmax) import package::common::rank::key_rank;
 import package::common::source::load_element;
 import package::segment::ids::{NO_SEGMENT, row_segment_from_end};
 import generated::{WORKGROUP, params};
@@ -23,7 +24,7 @@ fn load_key(element: u32) -> Key {
 
 @if(argmax)
 fn load_key(element: u32) -> Key {
-    return key_rank(load_element(element));
+    return key_rank(load_element(element), kernel_ranking());
 }
 
 // Whether an item has a key's words, as far as earlier launches found them.

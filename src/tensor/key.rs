@@ -1,10 +1,14 @@
 //! Order-preserving integer keys, which all kernels compare instead of elements.
 //!
 //! A key is an unsigned integer as wide as the element. Keys order as the elements do: -inf < ... <
-//! -0 < +0 < ... < +inf, MIN < ... < MAX, false < true. The key of a NaN is the largest key if NaN
-//! propagates, and 0 if it is ignored; no other float has either key. So the maximum of elements is
-//! an integer maximum of keys, and 0 is its identity for every type. For the minimum, all
-//! keys but those of NaN are complemented, so that it is a maximum too.
+//! -0 < +0 < ... < +inf, MIN < ... < MAX, false < true. The keys of NaNs are above all others if NaN
+//! propagates, and below them if it is ignored. So the maximum of elements is an integer maximum of
+//! keys, and 0 is its identity for every type. For the minimum, the order is reversed before NaNs are
+//! placed, so that it is a maximum too.
+//!
+//! By the bits of floats, half of the NaNs are below -inf and half above +inf. Adding a constant to all
+//! keys, modulo their width, moves one half past the end to the other: no element is tested for NaN.
+//! Only [`KeyOrder::rank`] gives all NaNs the same key.
 //!
 //! The same mappings in WGSL are in `shaders/common/element.wgsl`. A `bool` in a caller's buffer on
 //! a device may be any byte; on the host, `Tensor` ensures that it is 0 or 1.
@@ -58,20 +62,20 @@ impl Extremum {
 params! {
     /// How elements become keys: two words of a kernel's parameters.
     pub(crate) struct Ranking: inline {
-        /// The key of a NaN in 32 bits: all zeros or all ones, as in every other width.
-        pub nan_key: u32,
-        /// The bits in which keys for the minimum differ from those for the maximum: all bits, or
-        /// bit 0 of each `bool`. 0 for the maximum.
+        /// All ones if the keys of NaNs are above all others, 0 if they are below.
+        pub nan_above: u32,
+        /// The bits that reverse the order, for the minimum: all bits, or bit 0 of each `bool`. Those of
+        /// floats are flipped before NaNs move. 0 for the maximum.
         pub complement: u32,
     }
 }
 
 impl Ranking {
     /// For the maximum, if NaN is ignored.
-    pub(crate) const MAXIMUM: Self = Self { nan_key: 0, complement: 0 };
+    pub(crate) const MAXIMUM: Self = Self { nan_above: 0, complement: 0 };
 
     pub(crate) const fn new(element_type: ElementType, nan: Nan, extremum: Extremum) -> Self {
-        let nan_key = match nan {
+        let nan_above = match nan {
             Nan::Propagate => u32::MAX,
             Nan::Ignore => 0,
         };
@@ -80,7 +84,7 @@ impl Ranking {
             (Extremum::Minimum, ElementType::Bool) => 0x0101_0101,
             (Extremum::Minimum, _) => u32::MAX,
         };
-        Self { nan_key, complement }
+        Self { nan_above, complement }
     }
 }
 
@@ -230,7 +234,7 @@ pub(crate) trait KeyOrder: Copy + Send + Sync + 'static {
     fn key(self, bits: Self::Key) -> Self::Key;
     /// The element of a key. A NaN becomes the canonical quiet NaN.
     fn bits(self, key: Self::Key) -> Self::Key;
-    /// The key to compare with positions: -0 ranks as +0.
+    /// The key to compare with positions: -0 ranks as +0, and all NaNs rank alike.
     #[inline(always)]
     fn rank(self, key: Self::Key) -> Self::Key {
         key
@@ -257,10 +261,15 @@ pub(crate) struct Floats<K> {
     pub infinity: K,
     /// The bits of the canonical quiet NaN.
     pub quiet_nan: K,
-    /// The key of a NaN; see [`Ranking`].
-    pub nan: K,
-    /// The bits that differ between a positive number and its key: the sign or, for the minimum, all
-    /// the others. Negative numbers differ in the other bits.
+    /// What moves all NaNs to one end of the keys: how many NaNs have each sign, negative if they
+    /// propagate.
+    pub rotation: K,
+    /// The least and the greatest rank, one of which is that of NaNs.
+    pub ranks: [K; 2],
+    /// The key of the lower zero. That of the other one is the next.
+    pub lower_zero: K,
+    /// The bits that differ between a positive number and its key before NaNs move: the sign or, for the
+    /// minimum, all the others. Negative numbers differ in the other bits.
     pub flip: K,
 }
 
@@ -298,9 +307,13 @@ macro_rules! floats {
             /// The order of an element type of this width.
             pub(crate) fn of(element_type: ElementType, ranking: Ranking) -> Self {
                 let [infinity, quiet_nan] = float_bits(element_type).map(|bits| bits as $key);
-                let [nan, complement] =
-                    [ranking.nan_key, ranking.complement].map(<$key as Key>::repeated);
-                Self { infinity, quiet_nan, nan, flip: Self::SIGN ^ complement }
+                let flip = Self::SIGN ^ <$key as Key>::repeated(ranking.complement);
+                let (nans, others) = (Self::SIGN - 1 - infinity, 2 * infinity + 2);
+                let [rotation, least, greatest, lower_zero] = match ranking.nan_above {
+                    0 => [nans, 2 * nans - 1, <$key>::MAX, 2 * nans + infinity],
+                    _ => [nans.wrapping_neg(), 0, others, infinity],
+                };
+                Self { infinity, quiet_nan, rotation, ranks: [least, greatest], lower_zero, flip }
             }
 
             /// Flips all bits of negative numbers except the sign. A second call flips them back.
@@ -314,18 +327,18 @@ macro_rules! floats {
             type Key = $key;
             #[inline(always)]
             fn key(self, bits: $key) -> $key {
-                let key = Self::folded(bits) ^ self.flip;
-                if bits & !Self::SIGN > self.infinity { self.nan } else { key }
+                (Self::folded(bits) ^ self.flip).wrapping_add(self.rotation)
             }
             #[inline(always)]
             fn bits(self, key: $key) -> $key {
-                let bits = Self::folded(key ^ self.flip);
+                let bits = Self::folded(key.wrapping_sub(self.rotation) ^ self.flip);
                 if bits & !Self::SIGN > self.infinity { self.quiet_nan } else { bits }
             }
             #[inline(always)]
             fn rank(self, key: $key) -> $key {
-                // The keys of both zeros are neighbours, also when complemented.
-                if key == Self::SIGN - 1 { Self::SIGN } else { key }
+                let [least, greatest] = self.ranks;
+                let rank = key.max(least).min(greatest);
+                if key == self.lower_zero { key + 1 } else { rank }
             }
             #[inline(always)]
             fn is_alone(self, bits: $key) -> bool {
@@ -432,11 +445,14 @@ mod tests {
             for (nan, extremum) in modes {
                 let ranking = Ranking::new(element_type, nan, extremum);
                 let order = Floats::<u16>::of(element_type, ranking);
-                let [nan, complement]: [u16; 2] =
-                    [ranking.nan_key, ranking.complement].map(Key::repeated);
+                let Ranking { nan_above, complement } = ranking;
                 let mut all: Vec<u16> = (0..=u16::MAX).collect();
                 all.retain(|&b| !value(b).is_nan());
-                all.sort_by_key(|&b| order.key(b) ^ complement);
+                all.sort_by_key(|&b| order.key(b));
+                let ends = [all[0], all[all.len() - 1]].map(|b| order.key(b));
+                if complement != 0 {
+                    all.reverse();
+                }
                 for pair in all.windows(2) {
                     let (a, b) = (value(pair[0]), value(pair[1]));
                     assert!(a < b || (a == b && a == 0.0 && a.is_sign_negative()), "{a} {b}");
@@ -446,11 +462,14 @@ mod tests {
                 for bits in 0..=u16::MAX {
                     let key = order.key(bits);
                     if value(bits).is_nan() {
-                        assert_eq!(key, nan);
-                        assert!(value(order.bits(key)).is_nan());
+                        assert!(if nan_above == 0 { key < ends[0] } else { key > ends[1] });
+                        let nan = if nan_above == 0 { ends[0] - 1 } else { ends[1] + 1 };
+                        assert_eq!(order.rank(key), nan);
+                        assert_eq!(order.bits(key), order.quiet_nan);
                     } else {
                         assert_eq!(order.bits(key), bits);
-                        assert!(key != 0 && key != u16::MAX);
+                        let is_zero = value(bits) == 0.0;
+                        assert!(order.rank(key) == key || is_zero && order.rank(key) == key + 1);
                     }
                 }
             }
@@ -477,25 +496,30 @@ mod tests {
         ];
         let wide = Floats::<u64>::of(ElementType::F64, Ranking::MAXIMUM);
         let [ignored, propagated] = [0, u32::MAX].map(|nan| {
-            Floats::<u32>::of(ElementType::F32, Ranking { nan_key: nan, ..Ranking::MAXIMUM })
+            Floats::<u32>::of(ElementType::F32, Ranking { nan_above: nan, ..Ranking::MAXIMUM })
         });
         let minimum = Ranking::new(ElementType::F64, Nan::Ignore, Extremum::Minimum);
         let minimum = Floats::<u64>::of(ElementType::F64, minimum);
-        for bits in values.iter().map(|v| v.to_bits()) {
-            assert_eq!(minimum.key(bits), !wide.key(bits));
-            assert_eq!(minimum.bits(minimum.key(bits)), bits);
-        }
         let keys: Vec<u64> = values.iter().map(|v| wide.key(v.to_bits())).collect();
         assert!(keys.is_sorted_by(|a, b| a < b));
+        let lowest: Vec<u64> = values.iter().map(|v| minimum.key(v.to_bits())).collect();
+        assert!(lowest.is_sorted_by(|a, b| a > b));
+        for bits in values.iter().map(|v| v.to_bits()) {
+            assert_eq!(minimum.bits(minimum.key(bits)), bits);
+        }
         values.retain(|v| *v == f64::from(*v as f32) && v.abs() != 5e-324);
         let keys: Vec<u32> = values.iter().map(|v| ignored.key((*v as f32).to_bits())).collect();
         assert!(keys.is_sorted_by(|a, b| a < b));
         for nan in [f32::NAN.to_bits(), 0xffc0_0001, 0x7f80_0001, 0xffff_ffff] {
-            assert_eq!(propagated.key(nan), u32::MAX);
-            assert_eq!(ignored.key(nan), 0);
+            assert!(propagated.key(nan) > propagated.key(f32::INFINITY.to_bits()));
+            assert!(ignored.key(nan) < ignored.key(f32::NEG_INFINITY.to_bits()));
+            assert_eq!(propagated.rank(propagated.key(nan)), 0xff00_0002);
+            assert_eq!(ignored.rank(ignored.key(nan)), 0x00ff_fffd);
+            assert_eq!(ignored.bits(ignored.key(nan)), 0x7fc0_0000);
         }
+        assert_eq!(propagated.key(f32::NEG_INFINITY.to_bits()), 0);
         assert_eq!(ignored.bits(0), 0x7fc0_0000);
-        assert_eq!(ignored.bits(u32::MAX), 0x7fc0_0000);
+        assert_eq!(propagated.bits(u32::MAX), 0x7fc0_0000);
         assert_eq!(wide.bits(0), 0x7ff8_0000_0000_0000);
     }
 

@@ -12,8 +12,8 @@ macro_rules! files {
 
 files! {
     "common":
-        "block" "divide" "element" "fill" "invocation" "join" "key" "memory" "pack" "source" "store"
-        "unpack" "vector" "view";
+        "block" "divide" "element" "fill" "invocation" "join" "key" "memory" "pack" "rank" "source"
+        "store" "unpack" "vector" "view";
     "gradient":
         "claim" "elements" "places" "pool" "scatter" "sum" "tile";
     "pool":

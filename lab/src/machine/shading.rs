@@ -27,7 +27,7 @@ use super::shade::{
 use super::sum;
 use super::value::{Base, LANES, Lane32, Mask, Slot, Words, lanes};
 use super::{Machine, Watch, Which};
-use crate::keys;
+use crate::keys::{self, Ranking};
 
 const PLAIN_LANES: LaneShade = [PLAIN_WORD; LANES];
 
@@ -509,6 +509,10 @@ impl<W: Watch> Machine<'_, W> {
                 other => bail!("{name} takes {other:?}"),
             })
             .collect::<Result<_>>()?;
+        // Whether the second argument is the ranking of the operator.
+        let given = |operand: &dyn Fn(usize, usize) -> Operand, ranking: &Ranking| {
+            [operand(1, 0).1, operand(1, 1).1] == [ranking.nan_above, ranking.complement]
+        };
         let plain = vec![None; shades.len()];
         let (value, _) = self.call(Which::Function(function), arguments, plain, mask)?;
         let result = value.clone().with_context(|| format!("{name} returns nothing"))?;
@@ -533,9 +537,7 @@ impl<W: Watch> Machine<'_, W> {
                         let results = std::array::from_fn(|i| result[i * self.warps + warp][lane]);
                         let right = shadow.ranking.is_none_or(|ranking| match is_keys {
                             true => {
-                                let given = [operand(1, 0).1, operand(1, 1).1];
-                                given == [ranking.nan_key, ranking.complement]
-                                    && keys::keys(&ranking, words) == results
+                                given(&operand, &ranking) && keys::keys(&ranking, words) == results
                             }
                             false => keys::elements(&ranking, words) == results,
                         });
@@ -550,6 +552,9 @@ impl<W: Watch> Machine<'_, W> {
                         }
                     }
                     Known::Ranks(groups, first) => {
+                        if !shadow.ranking.is_none_or(|ranking| given(&operand, &ranking)) {
+                            bail!("{name} has another ranking, in {}", self.callers());
+                        }
                         for group in groups {
                             let words: Vec<Operand> =
                                 group.iter().map(|&i| operand(0, i)).collect();

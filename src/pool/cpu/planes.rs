@@ -227,7 +227,7 @@ mod tests {
                     let w = launch(outer, down, along, inner);
                     if Planes::<u64>::new(&w).is_some() {
                         let t = types[tried % types.len()];
-                        let ranking = Ranking { nan_key: u32::MAX, ..Ranking::MAXIMUM };
+                        let ranking = Ranking { nan_above: u32::MAX, ..Ranking::MAXIMUM };
                         with_order!(t, ranking, order => check(order, &w));
                         tried += 1;
                     }
