@@ -10,7 +10,7 @@ use crate::base::threads;
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{Key, KeyOrder, Lane, with_order};
 use crate::tensor::memory;
-use crate::vector::{self, Load, Loop, PARALLEL_FROM, dispatch, merge_rows};
+use crate::vector::{self, Elements, Load, Loop, PARALLEL_FROM, dispatch, merge_rows};
 
 /// One word of the items of all segments: of the keys of the maxima or, with `argmax`, of the ranks by
 /// which candidates are compared, or the rows.
@@ -106,7 +106,11 @@ impl<O: KeyOrder> Rows<'_, O> {
             let each = batch.len().div_ceil(all.len());
             let share = |i| batch.end.min(first + i * each);
             threads::each(all.iter_mut().enumerate().collect(), |(i, items)| {
-                dispatch(SomeRows(self, share(i)..share(i + 1), items));
+                let chunk = share(i)..share(i + 1);
+                match self.argmax {
+                    false => dispatch(SomeRows(self, chunk, items, Elements(self.order))),
+                    true => dispatch(SomeRows(self, chunk, items, Ranks(self.order))),
+                }
             });
         }
         threads::each_chunk(items, threads::CHUNK_LEN, |chunk, items| {
@@ -162,7 +166,10 @@ impl<O: KeyOrder> Rows<'_, O> {
                 }
             }
             let shares = shares(&counts, line, threads, &mut *items);
-            threads::each(shares, |share| dispatch(SomeSegments(self, batch.clone(), share)));
+            threads::each(shares, |share| match self.argmax {
+                false => dispatch(SomeSegments(self, batch.clone(), share, Elements(self.order))),
+                true => dispatch(SomeSegments(self, batch.clone(), share, Ranks(self.order))),
+            });
         }
     }
 
@@ -219,17 +226,16 @@ fn shares<'a>(
 }
 
 /// Some rows, and the items of all segments.
-struct SomeRows<'a, 'b, O: KeyOrder>(&'a Rows<'a, O>, Range<usize>, &'b mut [u32]);
+struct SomeRows<'a, 'b, O: KeyOrder, L>(&'a Rows<'a, O>, Range<usize>, &'b mut [u32], L);
 
-impl<O: KeyOrder> Loop for SomeRows<'_, '_, O> {
+impl<O: KeyOrder, L: Load<Item = O::Key, Lane = O::Key>> Loop for SomeRows<'_, '_, O, L> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Self(rows, chunk, items) = self;
+        let Self(rows, chunk, items, load) = self;
         let p = rows.p;
         let (item_words, word) = (p.item_words as usize, p.word as usize);
         let line = p.inner as usize * item_words;
-        let load = Ranks { order: rows.order, ranks: rows.argmax };
         if p.inner == 1
             && !rows.argmax
             && item_words == 2
@@ -264,16 +270,15 @@ impl<O: KeyOrder> Loop for SomeRows<'_, '_, O> {
 }
 
 /// The segments of a share, of the rows of a batch.
-struct SomeSegments<'a, 'b, O: KeyOrder>(&'a Rows<'a, O>, Range<usize>, Share<'b>);
+struct SomeSegments<'a, 'b, O: KeyOrder, L>(&'a Rows<'a, O>, Range<usize>, Share<'b>, L);
 
-impl<O: KeyOrder> Loop for SomeSegments<'_, '_, O> {
+impl<O: KeyOrder, L: Load<Item = O::Key, Lane = O::Key>> Loop for SomeSegments<'_, '_, O, L> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Self(rows, batch, share) = self;
-        let (p, order) = (rows.p, rows.order);
+        let Self(rows, batch, share, load) = self;
+        let p = rows.p;
         let (inner, item_words, word) = (p.inner as usize, p.item_words as usize, p.word as usize);
-        let load = Ranks { order, ranks: rows.argmax };
         let sorted = rows.sorted(batch, &share);
         let (mut keys, mut found) = (vec![O::Key::LOWEST; inner], vec![0; inner]);
         let (mut begin, mut asked) = (0, 0);
@@ -324,19 +329,15 @@ impl<O: KeyOrder> Loop for SomeSegments<'_, '_, O> {
     }
 }
 
-/// Elements as keys or, with `ranks`, as ranks: the winner's row is a result.
+/// Elements as ranks: the winner's row is a result.
 #[derive(Clone, Copy)]
-struct Ranks<O> {
-    order: O,
-    ranks: bool,
-}
+struct Ranks<O>(O);
 
 impl<O: KeyOrder> Load for Ranks<O> {
     type Item = O::Key;
     type Lane = O::Key;
     #[inline(always)]
     fn load(self, item: O::Key, _: u32) -> O::Key {
-        let key = self.order.key(item);
-        if self.ranks { self.order.rank(key) } else { key }
+        self.0.rank(self.0.key(item))
     }
 }
