@@ -44,38 +44,95 @@ pub(super) const fn chunk<K>() -> usize {
     4 * vector::<K>()
 }
 
+/// Keys whose maximum is taken: one, and those at some distances after it.
+#[derive(Clone, Copy)]
+pub(crate) enum Step {
+    One,
+    Two(usize),
+    Three(usize, usize),
+}
+
+impl Step {
+    /// Whether the keys are those of a pair of neighbours, and the one after them. Compilers vectorise
+    /// pairs, but not every other key.
+    pub(crate) fn is_in_pairs(self) -> bool {
+        matches!(self, Self::One | Self::Two(1) | Self::Three(1, 2))
+    }
+
+    /// The distance of the last key from the first one.
+    pub(crate) fn reach(self) -> usize {
+        match self {
+            Self::One => 0,
+            Self::Two(last) | Self::Three(_, last) => last,
+        }
+    }
+
+    /// Writes the maxima for the first keys, as many as `next` has space for.
+    #[inline(always)]
+    pub(crate) fn run<K: Lane>(self, keys: &[K], next: &mut [K]) {
+        match self {
+            Self::One => next.copy_from_slice(&keys[..next.len()]),
+            Self::Two(last) => {
+                for ((next, &a), &b) in next.iter_mut().zip(keys).zip(&keys[last..]) {
+                    *next = a.max(b);
+                }
+            }
+            Self::Three(middle, last) => {
+                let rows = keys.iter().zip(&keys[middle..]).zip(&keys[last..]);
+                for (next, ((&a, &b), &c)) in next.iter_mut().zip(rows) {
+                    *next = a.max(b).max(c);
+                }
+            }
+        }
+    }
+}
+
 /// The maxima of sliding windows over the first `len` keys. The window at a key has `taps` keys at a
 /// distance of `apart`. Each step goes from one buffer to the other. Returns the buffer that begins
 /// with the `len - (taps - 1) * apart` maxima, and the other one.
 #[inline(always)]
 pub(crate) fn windows<'a, K: Lane>(
+    keys: &'a mut [K],
+    next: &'a mut [K],
+    len: usize,
+    taps: usize,
+    apart: usize,
+) -> (&'a mut [K], &'a mut [K]) {
+    let (keys, next, last) = windows_but_last(keys, next, len, taps, apart);
+    if let Step::One = last {
+        return (keys, next);
+    }
+    last.run(keys, &mut next[..len - (taps - 1) * apart]);
+    (next, keys)
+}
+
+/// As [`windows`], but the last step, which is returned, remains to be done.
+#[inline(always)]
+pub(crate) fn windows_but_last<'a, K: Lane>(
     mut keys: &'a mut [K],
     mut next: &'a mut [K],
     len: usize,
     taps: usize,
     apart: usize,
-) -> (&'a mut [K], &'a mut [K]) {
+) -> (&'a mut [K], &'a mut [K], Step) {
     let mut left = len;
     let mut done = 1;
-    while done < taps {
+    loop {
         // Each step triples the taps, or adds as many as are missing: the parts may overlap.
         let last = (2 * done).min(taps - done);
-        left -= last * apart;
-        let from = &keys[..left + last * apart];
-        if last > done {
-            let rows = from.iter().zip(&from[done * apart..]).zip(&from[last * apart..]);
-            for (next, ((&a, &b), &c)) in next[..left].iter_mut().zip(rows) {
-                *next = a.max(b).max(c);
-            }
-        } else {
-            for ((next, &a), &b) in next[..left].iter_mut().zip(from).zip(&from[last * apart..]) {
-                *next = a.max(b);
-            }
-        }
-        (keys, next) = (next, keys);
+        let step = match last {
+            0 => Step::One,
+            _ if last > done => Step::Three(done * apart, last * apart),
+            _ => Step::Two(last * apart),
+        };
         done += last;
+        if done == taps {
+            return (keys, next, step);
+        }
+        left -= last * apart;
+        step.run(keys, &mut next[..left]);
+        (keys, next) = (next, keys);
     }
-    (keys, next)
 }
 
 /// Raises each key to the item at the same index, if that is larger.

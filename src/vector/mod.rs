@@ -14,7 +14,9 @@ pub(crate) use adapters::{Elements, Load, Store};
 pub use dispatch::Loop;
 pub(crate) use dispatch::prefetch;
 pub use dispatch::{Extension, dispatch, dispatch_up_to, limit_extension};
-pub(crate) use fold::{RowOrder, columns, merge_rows, store, vector, windows};
+pub(crate) use fold::{
+    RowOrder, Step, columns, merge_rows, store, vector, windows, windows_but_last,
+};
 pub(crate) use places::places;
 pub(crate) use rows::rows;
 

@@ -174,6 +174,12 @@ fn traps() -> Vec<Trap> {
         reach(SHARED, SHARED, SHARED_INDEX).adaptive(&[2, 3, 8, 31], &[4, 7]),
         reach(ANY, ANY, ANY).adaptive(&[2, 3, 31, 8], &[7, 8]),
         reach(ANY, ANY, ANY).adaptive(&[2, 3, 8, 12], &[2, 1]),
+        // Tall windows of every other place, in strips whose last one lacks one result of whole vectors.
+        reach(ANY, ANY, ANY)
+            .ncx(&[1, 1, 13, 16_510], [&[5, 2], &[1, 2], &[1, 1], &[0, 0], &[0, 0]]),
+        reach(ANY, ANY, ANY)
+            .ncx(&[1, 1, 13, 16_510], [&[5, 1], &[1, 2], &[1, 1], &[0, 0], &[0, 0]]),
+        reach(ANY, ANY, ANY).ncx(&[2, 3, 300], [&[2], &[2], &[2], &[1], &[1]]),
         // Windows of one element: a copy.
         reach(BLOCKS, SLIDING, SLIDING_INDEX).ncx(&[1, 1, 4096], [&[1], &[1], &[1], &[0], &[0]]),
     ]

@@ -1,12 +1,9 @@
 //! Load and store adapters: what the loops compare (elements, or positions that an earlier launch
 //! found), and what they store.
 
-use std::ops::Range;
-
-use super::runs::Block;
 use crate::pool::params::Numbering;
 use crate::tensor::key::{Key, KeyOrder, Lane};
-use crate::vector::{Load, Loop, vector};
+use crate::vector::{Load, vector};
 
 /// Elements, and their positions in the source.
 #[derive(Clone, Copy)]
@@ -48,9 +45,9 @@ pub(super) trait Output: Send + Sized {
     type Lane: Lane;
     /// The results before `at`, and the others.
     fn split(self, at: usize) -> (Self, Self);
-    /// Stores `count` results from `at` on. Callers store in ascending order, so it may store more
-    /// than `count` if there is space: later calls overwrite the rest.
-    fn store(&mut self, at: usize, found: &[Self::Lane], count: usize);
+    /// Stores `count` results from `at` on, and may store as many more as `found` and the output have: callers
+    /// give more only if a later call overwrites them.
+    fn store(&mut self, at: usize, found: impl ExactSizeIterator<Item = Self::Lane>, count: usize);
     /// Stores the results of windows without elements, unless their lanes hold them already.
     fn store_empty(&mut self, _at: usize, _count: usize) {}
 }
@@ -73,17 +70,36 @@ impl<O: KeyOrder> Output for Maxima<'_, O> {
 
     /// Whole vectors if there is space.
     #[inline(always)]
-    fn store(&mut self, at: usize, found: &[O::Key], count: usize) {
+    fn store(&mut self, at: usize, found: impl ExactSizeIterator<Item = O::Key>, count: usize) {
         let (order, out) = (self.order, &mut self.out[at..]);
         let whole = count.next_multiple_of(vector::<O::Key>());
         let whole = if whole <= out.len().min(found.len()) { whole } else { count };
-        for (out, &key) in out[..whole].iter_mut().zip(&found[..whole]) {
+        for (out, key) in out[..whole].iter_mut().zip(found) {
             *out = order.bits(key);
         }
     }
 
     fn store_empty(&mut self, at: usize, count: usize) {
         self.out[at..at + count].fill(self.order.bits(self.empty));
+    }
+}
+
+/// The keys or keys with positions themselves.
+pub(super) struct Keys<'a, L>(pub &'a mut [L]);
+
+impl<L: Lane> Output for Keys<'_, L> {
+    type Lane = L;
+
+    fn split(self, at: usize) -> (Self, Self) {
+        let (first, rest) = self.0.split_at_mut(at);
+        (Self(first), Self(rest))
+    }
+
+    #[inline(always)]
+    fn store(&mut self, at: usize, found: impl ExactSizeIterator<Item = L>, count: usize) {
+        for (out, found) in self.0[at..at + count].iter_mut().zip(found) {
+            *out = found;
+        }
     }
 }
 
@@ -103,8 +119,8 @@ impl<O: KeyOrder> Output for Positions<'_, O> {
     }
 
     #[inline(always)]
-    fn store(&mut self, at: usize, found: &[Self::Lane], count: usize) {
-        for (out, &found) in self.out[at..at + count].iter_mut().zip(found) {
+    fn store(&mut self, at: usize, found: impl ExactSizeIterator<Item = Self::Lane>, count: usize) {
+        for (out, found) in self.out[at..at + count].iter_mut().zip(found) {
             *out = O::Key::position(found);
         }
     }
@@ -137,16 +153,15 @@ impl<O: KeyOrder> Output for Indices<'_, O> {
     }
 
     #[inline(always)]
-    fn store(&mut self, at: usize, found: &[Self::Lane], count: usize) {
+    fn store(&mut self, at: usize, found: impl ExactSizeIterator<Item = Self::Lane>, count: usize) {
         let (n, words) = (self.n, self.n.index_words as usize);
         let values = &mut self.values[at..at + count];
         let indices = &mut self.indices[at * words..(at + count) * words];
         let are_distances = n.are_distances();
         let offset = u64::from(n.offset_high) << 32 | u64::from(n.offset_low);
-        for (i, (value, index)) in
-            values.iter_mut().zip(indices.chunks_exact_mut(words)).enumerate()
-        {
-            let position = O::Key::position(found[i]);
+        let results = values.iter_mut().zip(indices.chunks_exact_mut(words));
+        for (i, ((value, index), found)) in results.zip(found).enumerate() {
+            let position = O::Key::position(found);
             let (key, distance) = match position {
                 NONE => {
                     let number = (self.first + at + i) as u32;
@@ -189,43 +204,6 @@ impl Numbering {
         match wide(self.modulus_low, self.modulus_high) {
             0 => index,
             modulus => index % modulus,
-        }
-    }
-}
-
-/// Stores the results of the lines of a block.
-pub(super) struct StoreLines<'a, O: Output> {
-    pub out: &'a mut O,
-    /// The windows of each row, and the distance from one row's to the next row's.
-    pub found: &'a [O::Lane],
-    pub pitch: usize,
-    pub block: &'a Block<'a>,
-    /// The part of the inner axis.
-    pub tile: &'a Range<usize>,
-}
-
-impl<O: Output> Loop for StoreLines<'_, O> {
-    type Output = ();
-    const VECTORS: bool = O::Lane::VECTORS;
-    #[inline(always)]
-    fn run(self) {
-        let Self { out, found, pitch, block, tile } = self;
-        let &Block { w, shape, strip, at, line, .. } = block;
-        let (inner, width) = (w.inner as usize, tile.len());
-        let count = strip.windows * width;
-        let overruns = count == line;
-        for i in 0..shape.lines {
-            let (at, found) = (at + i * line + tile.start, &found[shape.row(i) * pitch..]);
-            if width == inner {
-                // A later call overwrites what follows the line only if the next line begins there.
-                let end = if overruns { found.len() } else { count };
-                out.store(at, &found[..end], count);
-            } else {
-                for window in 0..strip.windows {
-                    let found = &found[window * width..][..width];
-                    out.store(at + window * inner, found, width);
-                }
-            }
         }
     }
 }

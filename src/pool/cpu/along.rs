@@ -1,9 +1,11 @@
 //! Windows of keys: down rows of them, and along rows.
 
-use super::runs::Block;
+use super::adapters::Keys;
+use super::runs::{Block, Shape};
+use super::store::{Apart, Found, Places, store_last};
 use crate::pool::params::Axis;
 use crate::tensor::key::Lane;
-use crate::vector::{self, Loop, vector};
+use crate::vector::{self, Loop, Step, vector};
 
 /// Windows down an axis, over `count` rows of keys. Returns the buffer that has them, and the other
 /// one.
@@ -27,8 +29,7 @@ impl<'a, L: Lane> Loop for Down<'a, L> {
     }
 }
 
-/// Windows along the last axis, of `count` rows of keys of a block. Returns the windows of each row
-/// after one another, and the distance from one row's to the next row's.
+/// Windows along the last axis, of `count` rows of keys of a block.
 pub(super) struct Along<'a, L> {
     pub block: &'a Block<'a>,
     pub count: usize,
@@ -39,69 +40,83 @@ pub(super) struct Along<'a, L> {
     pub next: &'a mut [L],
 }
 
+/// Bytes of the keys of a line's results from which on the last step is done while they are stored. Shorter
+/// lines are too few vectors for a loop each.
+const LONG_LINE: usize = 192;
+
 impl<'a, L: Lane> Loop for Along<'a, L> {
-    type Output = (&'a [L], usize);
+    type Output = Found<'a, L>;
     const VECTORS: bool = L::VECTORS;
     #[inline(always)]
     fn run(self) -> Self::Output {
+        let (width, line) = (self.width, self.block.strip.windows * self.width);
+        let total = self.count * self.pitch;
+        let (found, next) = self.but_last();
+        let Found { keys, pitch, stride, last } = found;
+        if line * size_of::<L>() >= LONG_LINE || matches!((stride, last), (1, Step::One)) {
+            return found;
+        }
+        let (space, pitch) = match stride {
+            1 => (total - last.reach(), pitch),
+            2 if width == 1 => (total / 2, pitch / 2),
+            _ => return found,
+        };
+        // As one line.
+        let (shape, apart) = (Shape::row_each(1), Apart { line: 0, window: 0, key: 0 });
+        let places =
+            Places { keys, pitch: 0, shape, windows: 1, count: space, at: 0, apart, space };
+        store_last(&mut Keys(next), places, stride, last);
+        Found { keys: next, pitch, stride: 1, last: Step::One }
+    }
+}
+
+impl<'a, L: Lane> Along<'a, L> {
+    /// The windows before their last step, and the other buffer.
+    #[inline(always)]
+    fn but_last(self) -> (Found<'a, L>, &'a mut [L]) {
         let Self { block, count, width, pitch, keys, next } = self;
         let (axis, windows) = (&block.w.axes[2], block.strip.windows);
         let (taps, stride) = (axis.taps as usize, axis.stride as usize);
-        let total = count * pitch;
+        let line = windows * width;
         if axis.is_shared_out() {
             each_of_its_own(block, width, pitch, count, keys, next);
-            return (next, windows * width);
+            return (Found { keys: next, pitch: line, stride: 1, last: Step::One }, keys);
         }
-        if stride == 1 {
-            let (found, _) = everywhere(axis, width, keys, total, next);
-            return (found, pitch);
-        }
-        let even = axis.is_even();
-        if stride == 2 && width == 1 && even && (axis.dilation == 1 || taps > 3) {
-            let needed = (count - 1) * (pitch / 2) + windows;
-            if taps > 3 {
-                let (found, next) = everywhere(axis, width, keys, total, next);
-                pairs(found, &mut next[..needed], |pair, _| L::first(pair));
-                return (next, pitch / 2);
-            }
-            match taps {
-                1 => pairs(keys, &mut next[..needed], |pair, _| L::first(pair)),
-                2 => pairs(keys, &mut next[..needed], |pair, _| L::pair_max(pair)),
-                _ => pairs(keys, &mut next[..needed], |pair, more| {
-                    L::pair_max(pair).max(L::first(more))
-                }),
-            }
-            return (next, pitch / 2);
-        }
+        let offset = |tap: usize| (tap * axis.dilation as usize).min(axis.reach as usize) * width;
+        let few = match taps {
+            1 => Some(Step::One),
+            2 => Some(Step::Two(offset(1))),
+            3 => Some(Step::Three(offset(1), offset(2))),
+            _ => None,
+        };
+        let in_pairs = stride == 2 && width == 1;
         // A window by itself costs an operation for each tap, without vectors if places have one key.
         // The windows of all places cost about two vector operations for each doubling.
-        let line = windows * width;
         let alone = if width == 1 && L::VECTORS { taps * vector::<L>() } else { taps };
-        if taps == 1 || !even || alone <= 2 * stride * (taps.ilog2() as usize + 1) {
-            each(axis, windows, width, pitch, count, keys, next, taps);
-            return (next, line);
+        let each = stride > 1
+            && (taps == 1 || !axis.is_even() || alone <= 2 * stride * (taps.ilog2() as usize + 1));
+        if let Some(last) = few
+            && (each || stride == 1 || in_pairs && last.is_in_pairs())
+        {
+            return (Found { keys, pitch, stride, last }, next);
         }
-        let (found, next) = everywhere(axis, width, keys, total, next);
-        each(axis, windows, width, pitch, count, found, next, 1);
-        (next, line)
+        if each {
+            tap_by_tap(axis, windows, width, pitch, count, keys, next);
+            return (Found { keys: next, pitch: line, stride: 1, last: Step::One }, keys);
+        }
+        let (mut keys, mut next, mut last) = everywhere(axis, width, keys, count * pitch, next);
+        if in_pairs && last.reach() > 0 {
+            last.run(keys, &mut next[..count * pitch - last.reach()]);
+            (keys, next, last) = (next, keys, Step::One);
+        }
+        (Found { keys, pitch, stride, last }, next)
     }
 }
 
-/// Combines each pair of neighbours with the pair after it.
+/// Every window by itself, of more than three taps. Vectors may reach beyond a window, into the space
+/// of the next one, which is stored later.
 #[inline(always)]
-fn pairs<L: Lane>(keys: &[L], next: &mut [L], what: impl Fn(L::Pair, L::Pair) -> L) {
-    let pairs = keys.as_chunks::<2>().0;
-    let last = next.len().min(pairs.len().saturating_sub(1));
-    for ((next, &pair), &more) in next[..last].iter_mut().zip(pairs).zip(&pairs[1..]) {
-        *next = what(bytemuck::cast(pair), bytemuck::cast(more));
-    }
-}
-
-/// Every window by itself, of `taps` taps. Vectors may reach beyond a window, into the space of the
-/// next one, which is stored later.
-#[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "it is one loop's body")]
-fn each<L: Lane>(
+fn tap_by_tap<L: Lane>(
     axis: &Axis,
     windows: usize,
     width: usize,
@@ -109,10 +124,9 @@ fn each<L: Lane>(
     count: usize,
     keys: &[L],
     next: &mut [L],
-    taps: usize,
 ) {
     let (line, stride) = (windows * width, axis.stride as usize);
-    let dilation = axis.dilation as usize;
+    let (taps, dilation) = (axis.taps as usize, axis.dilation as usize);
     let offset = |tap: usize| (tap * dilation).min(axis.reach as usize) * width;
     let (one, two) = (offset(1), offset(2));
     for row in 0..count {
@@ -138,22 +152,12 @@ fn each<L: Lane>(
             let space = next.len().min(keys.len() - offset(taps - 1));
             let count = if whole <= space { whole } else { width };
             let (next, first) = (&mut next[..count], &keys[..count]);
-            match taps {
-                1 => next.copy_from_slice(first),
-                2 => {
-                    for ((next, &a), &b) in next.iter_mut().zip(first).zip(&keys[one..]) {
-                        *next = a.max(b);
-                    }
-                }
-                _ => {
-                    let rows = first.iter().zip(&keys[one..]).zip(&keys[two..]);
-                    for (next, ((&a, &b), &c)) in next.iter_mut().zip(rows) {
-                        *next = a.max(b).max(c);
-                    }
-                    for tap in 3..taps {
-                        merge_keys(next, &keys[offset(tap)..]);
-                    }
-                }
+            let rows = first.iter().zip(&keys[one..]).zip(&keys[two..]);
+            for (next, ((&a, &b), &c)) in next.iter_mut().zip(rows) {
+                *next = a.max(b).max(c);
+            }
+            for tap in 3..taps {
+                merge_keys(next, &keys[offset(tap)..]);
             }
         }
     }
@@ -195,7 +199,8 @@ fn merge_keys<L: Lane>(keys: &mut [L], others: &[L]) {
     }
 }
 
-/// The windows from every place on. Returns the buffer that has them, and the other one.
+/// The windows from every place on, but their last step. Returns the buffer that has them, and the other
+/// one.
 #[inline(always)]
 fn everywhere<'a, L: Lane>(
     axis: &Axis,
@@ -203,16 +208,16 @@ fn everywhere<'a, L: Lane>(
     keys: &'a mut [L],
     total: usize,
     next: &'a mut [L],
-) -> (&'a mut [L], &'a mut [L]) {
+) -> (&'a mut [L], &'a mut [L], Step) {
     let (taps, apart) = (axis.taps as usize, axis.dilation as usize * width);
     let reach = axis.reach as usize * width;
-    let left = total - reach;
     if reach == (taps - 1) * apart {
-        return vector::windows(keys, next, total, taps, apart);
+        return vector::windows_but_last(keys, next, total, taps, apart);
     }
+    let left = total - reach;
     next[..left].copy_from_slice(&keys[..left]);
     for tap in 1..taps {
         merge_keys(&mut next[..left], &keys[(tap * apart).min(reach)..]);
     }
-    (next, keys)
+    (next, keys, Step::One)
 }

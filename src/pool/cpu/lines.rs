@@ -3,19 +3,24 @@
 
 use std::ops::Range;
 
-use super::adapters::{Output, StoreLines};
+use super::adapters::Output;
 use super::along::{Along, Down};
 use super::rows::Fill;
 use super::runs::{BLOCK, Block, Runs, Shape, Strip, is_tripled};
+use super::store::StoreLines;
 use crate::base::threads;
 use crate::pool::params::Windows;
 use crate::tensor::key::Lane;
 use crate::vector::{Load, PARALLEL_FROM, dispatch, vector};
 
-/// As [`BLOCK`], if windows down the rows are not computed by tripling: processors fetch the next
-/// block while they work on one. At least a line of a strip. An AMD EPYC takes 0.7 to 0.8 of the
-/// time that it takes with 16 KiB; with 1 KiB it takes a third longer.
+/// As [`BLOCK`], for several lines, if windows down the rows are not computed by tripling. An AMD EPYC takes
+/// up to 1.3 times as long with twice or half as much.
 const SMALL_BLOCK: usize = 4 << 10;
+/// The same for a strip of one line.
+const STRIP: usize = 8 << 10;
+/// Results of a part: fewer end a stream of memory too often, more would leave threads without work.
+const MIN_PART: usize = PARALLEL_FROM / 4;
+const MAX_PART: usize = 2 * PARALLEL_FROM;
 /// Minimum bytes of the inner axis that are processed together.
 const TILE: usize = 256;
 
@@ -71,9 +76,13 @@ pub(super) fn run<L: Load, O: Output<Lane = L::Lane>>(
     let (reach, stride) = (axis.reach as usize + shared, axis.stride as usize + shared);
     let tile = (keys / (4 * (reach + 1))).max(TILE / size_of::<L::Lane>()).min(inner);
     // So many windows that strips overlap little.
+    let tripled = is_tripled(w, size_of::<L::Lane>());
+    let few = STRIP / size_of::<L::Lane>();
+    let keys =
+        if tripled { keys } else { few.max((reach + 1).saturating_mul(32 * tile)).min(keys) };
     let places = keys.max(4 * (reach + 1) * tile) / tile;
     let strip = ((places - reach - 1) / stride + 1).min(windows);
-    let pool = Pool { w, load, source, tile, strip, tripled: is_tripled(w, size_of::<L::Lane>()) };
+    let pool = Pool { w, load, source, tile, strip, tripled };
 
     if w.work() < PARALLEL_FROM {
         let (lines, windows) = (w.outputs as usize / w.line(), 0..windows);
@@ -107,7 +116,8 @@ impl<L: Load> Pool<'_, L> {
     }
 
     fn lines_of_a_part(&self) -> usize {
-        let some = (PARALLEL_FROM / 4 / self.w.line()).max(1);
+        let each = self.w.outputs as usize / (8 * threads::count());
+        let some = (each.clamp(MIN_PART, MAX_PART) / self.w.line()).max(1);
         if !self.tripled {
             return some;
         }
@@ -127,21 +137,25 @@ impl<O: Output> Part<O> {
         let (axis, inner) = (&w.axes[2], w.inner as usize);
         let line = self.windows.len() * inner;
         let keys = if pool.tripled { BLOCK } else { SMALL_BLOCK } / size_of::<O::Lane>();
-        for begin in self.windows.clone().step_by(pool.strip) {
-            let strip = &Strip::new(axis, begin, pool.strip.min(self.windows.end - begin));
-            let at = (begin - self.windows.start) * inner;
-            let capacity = keys / (strip.span * inner.min(pool.tile));
-            let mut done = 0;
-            while done < self.lines {
-                let (first, left) = (self.line + done, self.lines - done);
-                let shape = match pool.tripled {
-                    true => Shape::all_rows(w, first, left, capacity),
-                    false => Shape::row_each(left.min(capacity.max(1))),
-                };
-                let block = Block { w, first, shape, strip, at: at + done * line, line };
+        let strips = self.windows.clone().step_by(pool.strip);
+        let strips =
+            strips.map(|begin| Strip::new(axis, begin, pool.strip.min(self.windows.end - begin)));
+        let span = strips.clone().map(|strip| strip.span).max().unwrap_or(1);
+        let capacity = keys / (span * inner.min(pool.tile));
+        let mut done = 0;
+        while done < self.lines {
+            let (first, left) = (self.line + done, self.lines - done);
+            let shape = match pool.tripled {
+                true => Shape::all_rows(w, first, left, capacity),
+                false => Shape::row_each(left.min(capacity.max(1))),
+            };
+            // Along the lines, in the order of memory: processors fetch what follows.
+            for strip in strips.clone() {
+                let at = done * line + (strip.first - self.windows.start) * inner;
+                let block = Block { w, first, shape, strip: &strip, at, line };
                 Computation { pool, work, block: &block, out: &mut self.out }.run();
-                done += shape.lines;
             }
+            done += shape.lines;
         }
     }
 }
@@ -213,8 +227,8 @@ impl<L: Load, O: Output<Lane = L::Lane>> Computation<'_, L, O> {
             (keys, next) = dispatch(Down { axis, count, pitch, keys, next });
             count -= axis.reach as usize;
         }
-        let (found, pitch) = dispatch(Along { block, count, width, pitch, keys, next });
-        dispatch(StoreLines { out: &mut **out, found, pitch, block, tile });
+        let found = dispatch(Along { block, count, width, pitch, keys, next });
+        dispatch(StoreLines { out: &mut **out, found, block, tile });
     }
 
     /// The same, each window by itself.
@@ -237,7 +251,7 @@ impl<L: Load, O: Output<Lane = L::Lane>> Computation<'_, L, O> {
                     }
                 }
                 let at = block.at + i * block.line + window * inner + tile.start;
-                out.store(at, &keys, width);
+                out.store(at, keys.iter().copied(), width);
             }
         }
     }

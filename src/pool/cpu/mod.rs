@@ -10,6 +10,7 @@ mod planes;
 mod pyramid;
 mod rows;
 mod runs;
+mod store;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 

@@ -11,7 +11,7 @@ use crate::vector::{Load, Loop, prefetch, vector};
 const AHEAD: usize = 2048;
 /// Bytes of rows that are prefetched: shorter rows share cache lines, and processors prefetch longer
 /// ones by themselves.
-const FETCHED: Range<usize> = 64..4096;
+const FETCHED: Range<usize> = 64..1024;
 
 /// The lines of keys of a block. Padding has the lowest keys.
 pub(super) struct Fill<'a, L: Load> {
