@@ -1,6 +1,7 @@
 //! Items that only the other packages of this project use. Any version may change them: those packages
 //! depend on exactly one version.
 
+pub use crate::base::threads::simulated;
 pub use crate::plan::divisor;
 pub use crate::tensor::compare::{each_difference, element_texts};
 pub use crate::tensor::memory::{collected, push, repeated, reserved};

@@ -8,6 +8,7 @@ use std::thread::Thread;
 
 use crate::common::program::program;
 use crate::common::{Random, tensor};
+use wgmax::internals::simulated;
 use wgmax::operator::{ArgMax, Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::plan::Plan;
 use wgmax::{
@@ -44,14 +45,22 @@ fn case(random: &mut Random) -> (Operator, Vec<Tensor>) {
     }
 }
 
-/// Short rows in any order: each thread has its own maxima, which are joined. A plain loop checks them.
+/// Rows in any order: threads have their own maxima, which are joined, or segments of their own. A plain loop checks
+/// them. Where one segment has most rows, threads share it.
 #[test]
 fn threads_join_the_maxima_of_segments() {
-    fn check<T: Element + Ord + Default>(values: &[T]) {
-        for (segments, inner) in [(1, 1), (700, 1), (300, 3), (values.len(), 1)] {
+    fn check<T: Element + Ord + Default>(values: &[T], threads: Option<usize>, crowded: bool) {
+        let narrow = [(1, 1), (700, 1), (300, 3), (values.len(), 1)];
+        let wide = [(1, 40), (5, 40), (2000, 40)];
+        // Narrow rows are cut in few ways.
+        let narrow = narrow.into_iter().filter(|_| threads != Some(100) && !crowded);
+        for (segments, inner) in narrow.chain(wide) {
             let rows = values.len() / inner;
             // The rows of a negative id belong to no segment.
-            let id = |row: usize| (row * 7919 % (segments.min(751) + 1)) as i32 - 1;
+            let id = |row: usize| match crowded && !row.is_multiple_of(8) {
+                true => segments as i32 - 1,
+                false => (row * 7919 % (segments.min(751) + 1)) as i32 - 1,
+            };
             let ids: Vec<i32> = (0..rows).map(id).collect();
             let mut expected = vec![(T::default(), -1); segments * inner];
             for (i, &value) in values[..rows * inner].iter().enumerate() {
@@ -65,22 +74,40 @@ fn threads_join_the_maxima_of_segments() {
             let ids = Tensor::from_slice([ids.len()], &ids).unwrap();
             let max = SegmentMax::unsorted().num_segments(segments);
             let argmax = max.clone().indices(Indices::new(ElementType::I64));
-            let maxima = max.run(&Device::cpu(), [&data, &ids]).unwrap();
-            let found = argmax.run(&Device::cpu(), [&data, &ids]).unwrap();
+            let run = |operator: &SegmentMax| {
+                let mut found = None;
+                let mut run = || found = Some(operator.run(&Device::cpu(), [&data, &ids]).unwrap());
+                match threads {
+                    None => run(),
+                    Some(threads) => drop(simulated(threads, run)),
+                }
+                found.unwrap()
+            };
+            let (maxima, found) = (run(&max), run(&argmax));
             assert!(maxima[0].bytes() == found[0].bytes());
             let rows = found[1].as_slice::<i64>().unwrap().iter().copied();
             let found = found[0].as_slice::<T>().unwrap().iter().copied().zip(rows);
             // An attribute sets the value of empty segments.
             let found = found.map(|(value, row)| (if row < 0 { T::default() } else { value }, row));
-            assert!(found.eq(expected), "{segments}");
+            assert!(
+                found.eq(expected),
+                "{segments} segments of rows of {inner}, {threads:?} threads"
+            );
         }
     }
-    // From 65,536 rows on there are several threads.
+    // From 65,536 elements on there are several threads.
     let values = (0..100_000u32).map(|i| i.wrapping_mul(2_654_435_761) >> 7);
-    check(&values.clone().map(|x| x as u8).collect::<Vec<_>>());
-    check(&values.clone().map(|x| x as i32 - (1 << 24)).collect::<Vec<_>>());
-    let wide = values.map(|x| i64::from(x % 9) << 33 | i64::from(x % 1001));
-    check(&wide.collect::<Vec<_>>());
+    // So many that 100 threads share them.
+    let bytes: Vec<u8> = values.clone().cycle().take(1 << 21).map(|x| x as u8).collect();
+    let words: Vec<i32> = values.clone().map(|x| x as i32 - (1 << 24)).collect();
+    let wide: Vec<i64> = values.map(|x| i64::from(x % 9) << 33 | i64::from(x % 1001)).collect();
+    for threads in [None, Some(1), Some(3), Some(100)] {
+        for crowded in [false, true] {
+            check(&bytes, threads, crowded);
+            check(&words, threads, crowded);
+            check(&wide, threads, crowded);
+        }
+    }
 }
 
 /// Each thread runs operators on tensors of its own, and records others into encoders of its own.

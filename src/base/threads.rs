@@ -1,18 +1,59 @@
 //! Work on all threads of the caller's rayon pool. Without the feature `cpu` there is one thread.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Items of a chunk, if each takes little time.
 pub(crate) const CHUNK_LEN: usize = 1 << 14;
 
-/// The number of threads that share work.
+thread_local! {
+    /// The number of threads for which work on this thread is cut, if it is not that of the pool.
+    static THREADS: Cell<Option<usize>> = const { Cell::new(None) };
+    /// How long each part took, for each call of [`each_with`] that is simulated.
+    static TIMES: RefCell<Option<Vec<Vec<Duration>>>> = const { RefCell::new(None) };
+}
+
+/// The number of threads that share work: one within one of several parts.
 pub(crate) fn count() -> usize {
+    if let Some(threads) = THREADS.get() {
+        return threads;
+    }
     #[cfg(feature = "cpu")]
     return rayon::current_num_threads();
     #[cfg(not(feature = "cpu"))]
     1
+}
+
+/// While it lives, work on this thread is cut for a number of threads.
+struct CutFor(Option<usize>);
+
+impl CutFor {
+    fn new(threads: usize) -> Self {
+        Self(THREADS.replace(Some(threads)))
+    }
+}
+
+impl Drop for CutFor {
+    fn drop(&mut self) {
+        THREADS.set(self.0);
+    }
+}
+
+/// Does work that is cut for a number of threads, all parts on this thread, one after the other. Returns how
+/// long each part took, for each time that work was shared: what is left of the whole time was not shared.
+pub fn simulated(threads: usize, work: impl FnOnce()) -> Vec<Vec<Duration>> {
+    struct Earlier(Option<Vec<Vec<Duration>>>);
+    impl Drop for Earlier {
+        fn drop(&mut self) {
+            TIMES.set(self.0.take());
+        }
+    }
+    let _threads = CutFor::new(threads.max(1));
+    let _earlier = Earlier(TIMES.replace(Some(Vec::new())));
+    work();
+    TIMES.take().unwrap_or_default()
 }
 
 /// Works on all parts. Each thread takes the next part when it has finished one.
@@ -39,8 +80,9 @@ pub(crate) fn each_chunk<T: Send>(
 /// Sorts, and does not keep the order of equal items.
 pub(crate) fn sort<T: Ord + Send>(items: &mut [T]) {
     #[cfg(feature = "cpu")]
-    rayon::slice::ParallelSliceMut::par_sort_unstable(items);
-    #[cfg(not(feature = "cpu"))]
+    if count() > 1 {
+        return rayon::slice::ParallelSliceMut::par_sort_unstable(items);
+    }
     items.sort_unstable();
 }
 
@@ -50,25 +92,49 @@ pub(crate) fn each_with<P: Send, S>(
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, P) + Sync,
 ) {
-    let (threads, all, done) = (count().min(parts.len()), parts.len(), AtomicUsize::new(0));
+    if parts.len() == 1 {
+        // Threads may share what the part does, and watch that. But what `check` does is other work.
+        let check = CHECK.take();
+        let goes_on = check.as_ref().is_none_or(|check| check(0.0));
+        CHECK.set(check);
+        return parts.into_iter().filter(|_| goes_on).for_each(|part| work(&mut state(), part));
+    }
+    let times = TIMES.take();
+    let is_timed = times.is_some();
+    let threads = if is_timed { 1 } else { count().min(parts.len()) };
+    let (all, done) = (parts.len(), AtomicUsize::new(0));
     // Only this work is watched, not what this thread does for other work meanwhile.
     let check = CHECK.take();
     let goes_on = || {
         let share = || done.fetch_add(1, Relaxed) as f64 / all as f64;
         check.as_ref().is_none_or(|check| check(share()))
     };
-    let parts = Mutex::new(parts.into_iter());
-    let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let parts = Mutex::new((parts.into_iter(), Vec::new()));
+    let next = || {
+        let (parts, begins) = &mut *parts.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_timed {
+            begins.push(Instant::now());
+        }
+        parts.next()
+    };
     run(threads, &|| {
         let mut state = state();
         while let Some(part) = next().filter(|_| goes_on()) {
+            // Other threads have parts of their own.
+            let _alone = CutFor::new(1);
             work(&mut state, part);
         }
     });
     CHECK.set(check);
+    if let Some(mut times) = times {
+        let (_, begins) = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        times.push(begins.windows(2).map(|pair| pair[1] - pair[0]).collect());
+        TIMES.set(Some(times));
+    }
 }
 
-/// Gets the fraction of the parts that have begun, from 0 to 1, and returns whether work continues.
+/// Gets the fraction of the parts that have begun, from 0 to 1, and returns whether work continues. Once it
+/// has returned false, it always does.
 pub(crate) type Check = Arc<dyn Fn(f64) -> bool + Send + Sync>;
 
 thread_local! {
@@ -91,6 +157,14 @@ pub(crate) fn watched(check: Check, work: impl FnOnce()) {
     work();
 }
 
+/// Does work whose parts are not watched.
+pub(crate) fn unwatched<T>(work: impl FnOnce() -> T) -> T {
+    let check = CHECK.take();
+    let result = work();
+    CHECK.set(check);
+    result
+}
+
 /// Calls `work` on several threads at once, including the calling one. It is not generic, so
 /// rayon's part of it is compiled once.
 fn run(threads: usize, work: &(dyn Fn() + Sync)) {
@@ -110,6 +184,23 @@ fn run(threads: usize, work: &(dyn Fn() + Sync)) {
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn work_is_cut_for_simulated_threads_and_not_within_parts() {
+        let outside = count();
+        let all = simulated(7, || {
+            assert_eq!(count(), 7);
+            each(vec![(); 3], |()| {
+                assert_eq!(count(), 1);
+                each(vec![(); 5], |()| assert_eq!(count(), 1));
+            });
+            each(vec![(); 2], |()| {});
+        });
+        assert_eq!(all.iter().map(Vec::len).collect::<Vec<_>>(), [3, 2]);
+        each(vec![(); 9], |()| assert_eq!(count(), 1));
+        each(vec![()], |()| assert_eq!(count(), outside));
+        assert_eq!(count(), outside);
+    }
 
     #[test]
     fn every_part_is_worked_on_once() {

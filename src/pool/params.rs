@@ -368,7 +368,12 @@ impl Windows {
 
     /// How many elements all windows read, to decide whether threads are worth it.
     pub(super) fn work(&self) -> usize {
-        self.outputs as usize * self.axes.iter().map(|axis| axis.taps as usize).product::<usize>()
+        self.outputs as usize * self.taps()
+    }
+
+    /// Elements of a window.
+    pub(super) fn taps(&self) -> usize {
+        self.axes.iter().map(|axis| axis.taps as usize).product()
     }
 
     /// Results of a line.

@@ -1,5 +1,7 @@
 //! `shaders/segment/scatter.wgsl`: the maxima of segments of rows in any order.
 
+use std::cmp::Reverse;
+use std::iter::once;
 use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut, try_cast_slice_mut};
@@ -9,7 +11,7 @@ use super::rows::words;
 use crate::base::threads;
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{Key, KeyOrder, Lane, with_order};
-use crate::tensor::memory;
+use crate::tensor::memory::{self, Words};
 use crate::vector::{self, Elements, Load, Loop, PARALLEL_FROM, dispatch, merge_rows};
 
 /// One word of the items of all segments: of the keys of the maxima or, with `argmax`, of the ranks by
@@ -58,10 +60,56 @@ struct Rows<'a, O: KeyOrder> {
     ids: &'a [u32],
 }
 
-/// Some segments, from `first` on: the numbers of their rows in a batch, and their items.
+/// Numbers of rows, those of one key after the other, and where those of each key end.
+#[derive(Default)]
+struct Sorted {
+    rows: Vec<u32>,
+    ends: Vec<u32>,
+}
+
+impl Sorted {
+    /// Leaves out rows whose key is not below `keys`.
+    fn new(
+        rows: impl Iterator<Item = u32> + Clone,
+        keys: usize,
+        key: impl Fn(u32) -> usize,
+    ) -> Self {
+        let mut ends = vec![0; keys];
+        for row in rows.clone() {
+            if let Some(end) = ends.get_mut(key(row)) {
+                *end += 1;
+            }
+        }
+        let mut all = 0;
+        for end in &mut ends {
+            (all, *end) = (all + *end, all);
+        }
+        let mut sorted = vec![0; all as usize];
+        for row in rows {
+            if let Some(end) = ends.get_mut(key(row)) {
+                sorted[*end as usize] = row;
+                *end += 1;
+            }
+        }
+        Self { rows: sorted, ends }
+    }
+
+    /// The rows of a key.
+    fn of(&self, key: usize) -> &[u32] {
+        let begin = if key == 0 { 0 } else { self.ends[key - 1] };
+        &self.rows[begin as usize..self.ends[key] as usize]
+    }
+}
+
+/// The rows of a range of segments in some chunks of a batch, and the items of the range.
 struct Share<'a> {
+    range: usize,
+    /// The first segment of the range.
     first: usize,
-    counts: &'a [u32],
+    /// The number of rows.
+    rows: usize,
+    /// The rows of each chunk, sorted by ranges.
+    chunks: &'a [Sorted],
     items: &'a mut [u32],
 }
 
@@ -88,17 +136,9 @@ impl<O: KeyOrder> Rows<'_, O> {
             ..PARALLEL_FROM => 1,
             _ => rows / (2 * p.segments as usize).max(1),
         };
-        // In huge pages: otherwise most of the time goes to looking up pages.
-        let own =
-            (1..threads::count().min(max_threads)).map(|_| memory::zeroed(items.len().div_ceil(2)));
-        let mut own: Vec<memory::Words> = own.collect::<Result<_, _>>().unwrap_or_default();
+        let mut own = self.copies(threads::count().min(max_threads).max(1) - 1, items);
         let mut all: Vec<&mut [u32]> =
             own.iter_mut().map(|own| &mut cast_slice_mut(own)[..items.len()]).collect();
-        // To find a later word, a thread needs the earlier ones.
-        if p.word > 0 {
-            let earlier: &[u32] = items;
-            threads::each(all.iter_mut().collect(), |own| own.copy_from_slice(earlier));
-        }
         all.push(&mut *items);
         let step = all.len() * BATCH;
         for first in (0..rows).step_by(step) {
@@ -113,12 +153,7 @@ impl<O: KeyOrder> Rows<'_, O> {
                 }
             });
         }
-        threads::each_chunk(items, threads::CHUNK_LEN, |chunk, items| {
-            for own in &own {
-                let own: &[u32] = &cast_slice(own)[chunk * threads::CHUNK_LEN..];
-                items.iter_mut().zip(own).for_each(|(item, &own)| *item = own.max(*item));
-            }
-        });
+        join(once((items, &own)));
     }
 
     /// The items of rows of one element as numbers, the mark beside the key: one comparison joins both.
@@ -149,47 +184,100 @@ impl<O: KeyOrder> Rows<'_, O> {
         }
     }
 
-    /// Sorts the numbers of the rows by segments, and goes through the rows of each segment.
+    /// So many copies of items, in which other threads raise them; none if there is no memory for all.
+    fn copies(&self, count: usize, items: &[u32]) -> Vec<Words> {
+        // In huge pages: otherwise most of the time goes to looking up pages.
+        let new = (0..count).map(|_| memory::zeroed(items.len().div_ceil(2)));
+        let mut copies: Vec<Words> = new.collect::<Result<_, _>>().unwrap_or_default();
+        // To find a later word, a thread needs the earlier ones.
+        if self.p.word > 0 {
+            let copy = |copy: &mut Words| {
+                cast_slice_mut(copy)[..items.len()].copy_from_slice(items);
+            };
+            threads::unwatched(|| threads::each(copies.iter_mut().collect(), copy));
+        }
+        copies
+    }
+
+    /// Sorts the numbers of the rows by ranges of segments, then those of each range by segments, and goes
+    /// through the rows of each segment.
     fn scatter_sorted(&self, items: &mut [u32]) {
-        let p = self.p;
-        let (inner, item_words) = (p.inner as usize, p.item_words as usize);
-        let (rows, segments) = (p.rows as usize, p.segments as usize);
-        let line = inner * item_words;
-        let threads = if rows * inner < PARALLEL_FROM { 1 } else { threads::count().min(8) };
+        let (rows, segments) = (self.p.rows as usize, self.p.segments as usize);
+        let threads = match rows * self.p.inner as usize {
+            ..PARALLEL_FROM => 1,
+            elements => threads::count().min(elements / (PARALLEL_FROM / 4)),
+        };
+        // Each range has a power of two of segments. Each thread gets at least two ranges, if there are so
+        // many segments.
+        let most = if threads == 1 { segments } else { segments.div_ceil(4 * threads) };
+        let shift = most.next_power_of_two().ilog2();
+        let ranges = segments.div_ceil(1 << shift);
+        let range_of = |row: u32| match self.segment(row as usize) {
+            segment if segment < segments => segment >> shift,
+            _ => usize::MAX,
+        };
         let batch = BATCH.max(segments);
         for first in (0..rows).step_by(batch) {
             let batch = first..rows.min(first + batch);
-            let mut counts = vec![0; segments];
-            for row in batch.clone() {
-                if let Some(count) = counts.get_mut(self.segment(row)) {
-                    *count += 1;
-                }
-            }
-            let shares = shares(&counts, line, threads, &mut *items);
-            threads::each(shares, |share| match self.argmax {
-                false => dispatch(SomeSegments(self, batch.clone(), share, Elements(self.order))),
-                true => dispatch(SomeSegments(self, batch.clone(), share, Ranks(self.order))),
+            let len = batch.len().div_ceil(threads);
+            let chunks = batch.clone().step_by(len).map(|first| (first, Sorted::default()));
+            let mut chunks: Vec<_> = chunks.collect();
+            // The progress is that of the longest part of the work.
+            threads::unwatched(|| {
+                threads::each(chunks.iter_mut().collect(), |(first, sorted)| {
+                    let rows = *first as u32..batch.end.min(*first + len) as u32;
+                    *sorted = Sorted::new(rows, ranges, range_of);
+                });
             });
+            let chunks: Vec<_> = chunks.into_iter().map(|(_, sorted)| sorted).collect();
+            self.raise_ranges(&chunks, ranges, shift, items);
         }
     }
 
-    /// The numbers of a batch's rows, those of one segment after the other.
-    fn sorted(&self, batch: Range<usize>, share: &Share<'_>) -> Vec<u32> {
-        let mut next = Vec::with_capacity(share.counts.len());
-        let mut all = 0;
-        for &count in share.counts {
-            next.push(all);
-            all += count;
+    /// Raises the items of ranges of `1 << shift` segments. If a range has more than its share of the rows, several
+    /// threads raise its items, in copies of them.
+    fn raise_ranges(&self, chunks: &[Sorted], ranges: usize, shift: u32, items: &mut [u32]) {
+        let item_words = self.p.item_words as usize;
+        let len = (self.p.inner as usize * item_words) << shift;
+        let rows: usize = chunks.iter().map(|chunk| chunk.rows.len()).sum();
+        // A copy is worth it if its rows have several times as many bytes.
+        let least = ((16 * item_words) << shift) / size_of::<O::Key>();
+        let share = rows.div_ceil(chunks.len()).max(least);
+        let mut pieces = vec![Vec::new(); ranges];
+        threads::unwatched(|| {
+            threads::each_chunk(&mut pieces, 16, |number, pieces| {
+                for (range, pieces) in (16 * number..).zip(pieces) {
+                    *pieces = self::pieces(chunks, range, share);
+                }
+            });
+        });
+        let copies = pieces.iter().zip(items.chunks(len));
+        let copies = copies.map(|(pieces, items)| self.copies(pieces.len().max(1) - 1, items));
+        let mut copies: Vec<Vec<Words>> = copies.collect();
+        let mut shares = Vec::with_capacity(ranges);
+        let of_ranges = pieces.iter().zip(items.chunks_mut(len)).zip(&mut copies).enumerate();
+        for (range, ((pieces, items), copies)) in of_ranges {
+            // Without memory for copies, the range is one share.
+            let whole = [(usize::MAX, chunks)];
+            let pieces = if pieces.len() > copies.len() + 1 { &whole[..] } else { pieces };
+            let (first, len) = (range << shift, items.len());
+            let copies = copies.iter_mut().map(|copy| &mut cast_slice_mut(copy)[..len]);
+            let pieces = pieces.iter().zip(once(items).chain(copies));
+            shares.extend(pieces.map(|(&(rows, chunks), items)| Share {
+                range,
+                first,
+                rows,
+                chunks,
+                items,
+            }));
         }
-        let mut sorted = vec![0; all as usize];
-        for row in batch {
-            let segment = self.segment(row).wrapping_sub(share.first);
-            if let Some(next) = next.get_mut(segment) {
-                sorted[*next as usize] = row as u32;
-                *next += 1;
-            }
-        }
-        sorted
+        // The longest first, so that threads end at about the same time.
+        shares.sort_unstable_by_key(|share| Reverse(share.rows));
+        threads::each(shares, |share| match self.argmax {
+            false => dispatch(SomeSegments(self, share, Elements(self.order))),
+            true => dispatch(SomeSegments(self, share, Ranks(self.order))),
+        });
+        join(items.chunks_mut(len).zip(&copies));
     }
 
     /// The elements of a row.
@@ -200,29 +288,36 @@ impl<O: KeyOrder> Rows<'_, O> {
     }
 }
 
-/// Segments for each thread, with about equally many rows.
-fn shares<'a>(
-    counts: &'a [u32],
-    line: usize,
-    threads: usize,
-    mut items: &'a mut [u32],
-) -> Vec<Share<'a>> {
-    let all: usize = counts.iter().map(|&count| count as usize).sum();
-    let enough = all.div_ceil(threads).max(1);
-    let mut shares = Vec::with_capacity(threads);
-    let (mut first, mut rows, mut left) = (0, 0, all);
-    // Segments after the last one with rows belong to no share.
-    for (segment, &count) in counts.iter().enumerate() {
-        rows += count as usize;
-        left -= count as usize;
-        if rows >= enough || rows > 0 && left == 0 {
-            let counts = &counts[first..=segment];
-            let (some, rest) = items.split_at_mut(counts.len() * line);
-            shares.push(Share { first, counts, items: some });
-            (first, rows, items) = (segment + 1, 0, rest);
+/// Neighbouring chunks with at least `share` rows of a range each, and how many rows: all chunks if there are fewer.
+fn pieces(chunks: &[Sorted], range: usize, share: usize) -> Vec<(usize, &[Sorted])> {
+    let rows_of = |chunk: &Sorted| chunk.of(range).len();
+    let mut left: usize = chunks.iter().map(rows_of).sum();
+    let (mut first, mut rows, mut pieces) = (0, 0, Vec::new());
+    for (i, chunk) in chunks.iter().enumerate() {
+        let count = rows_of(chunk);
+        (rows, left) = (rows + count, left - count);
+        if rows > 0 && left == 0 || rows >= share && left >= share {
+            pieces.push((rows, &chunks[first..=i]));
+            (first, rows) = (i + 1, 0);
         }
     }
-    shares
+    pieces
+}
+
+/// Raises items to those of their copies.
+fn join<'a>(all: impl Iterator<Item = (&'a mut [u32], &'a Vec<Words>)>) {
+    const LEN: usize = 1 << 10;
+    let parts = all.filter(|(_, copies)| !copies.is_empty()).flat_map(|(items, copies)| {
+        let parts = items.chunks_mut(LEN).enumerate();
+        parts.map(move |(i, items)| (i * LEN, items, copies))
+    });
+    let join = |(first, items, copies): (usize, &mut [u32], &Vec<Words>)| {
+        for copy in copies {
+            let copy: &[u32] = &cast_slice(copy)[first..];
+            items.iter_mut().zip(copy).for_each(|(item, &copy)| *item = copy.max(*item));
+        }
+    };
+    threads::unwatched(|| threads::each(parts.collect(), join));
 }
 
 /// Some rows, and the items of all segments.
@@ -269,22 +364,29 @@ impl<O: KeyOrder, L: Load<Item = O::Key, Lane = O::Key>> Loop for SomeRows<'_, '
     }
 }
 
-/// The segments of a share, of the rows of a batch.
-struct SomeSegments<'a, 'b, O: KeyOrder, L>(&'a Rows<'a, O>, Range<usize>, Share<'b>, L);
+/// The segments of a share.
+struct SomeSegments<'a, 'b, O: KeyOrder, L>(&'a Rows<'a, O>, Share<'b>, L);
 
 impl<O: KeyOrder, L: Load<Item = O::Key, Lane = O::Key>> Loop for SomeSegments<'_, '_, O, L> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Self(rows, batch, share, load) = self;
+        let Self(rows, share, load) = self;
         let p = rows.p;
         let (inner, item_words, word) = (p.inner as usize, p.item_words as usize, p.word as usize);
-        let sorted = rows.sorted(batch, &share);
+        let line = inner * item_words;
+        let of_range = share.chunks.iter().flat_map(|chunk| chunk.of(share.range)).copied();
+        let Sorted { rows: sorted, ends } =
+            Sorted::new(of_range, share.items.len() / line, |row| {
+                rows.segment(row as usize) - share.first
+            });
         let (mut keys, mut found) = (vec![O::Key::LOWEST; inner], vec![0; inner]);
         let (mut begin, mut asked) = (0, 0);
-        let segments = share.counts.iter().zip(share.items.chunks_exact_mut(inner * item_words));
-        for (&count, items) in segments.filter(|(count, _)| **count > 0) {
-            let own = &sorted[begin..begin + count as usize];
+        for (&end, items) in ends.iter().zip(share.items.chunks_exact_mut(line)) {
+            let own = &sorted[begin..end as usize];
+            if own.is_empty() {
+                continue;
+            }
             let wanted = sorted.len().min(begin + own.len() + AHEAD);
             for &later in &sorted[asked..wanted] {
                 let lines = rows.row(later).chunks(vector::vector::<O::Key>());
@@ -324,7 +426,7 @@ impl<O: KeyOrder, L: Load<Item = O::Key, Lane = O::Key>> Loop for SomeSegments<'
                     }
                 }
             }
-            begin += count as usize;
+            begin += own.len();
         }
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::adapters::Output;
 use super::along::{Along, Down};
 use super::rows::Fill;
-use super::runs::{BLOCK, Block, Runs, Shape, Strip, is_tripled};
+use super::runs::{BLOCK, Block, Runs, Shape, Strip, is_tripled, results_of_a_part};
 use super::store::StoreLines;
 use crate::base::threads;
 use crate::pool::params::Windows;
@@ -18,9 +18,6 @@ use crate::vector::{Load, PARALLEL_FROM, dispatch, vector};
 const SMALL_BLOCK: usize = 4 << 10;
 /// The same for a strip of one line.
 const STRIP: usize = 8 << 10;
-/// Results of a part: fewer end a stream of memory too often, more would leave threads without work.
-const MIN_PART: usize = PARALLEL_FROM / 4;
-const MAX_PART: usize = 2 * PARALLEL_FROM;
 /// Minimum bytes of the inner axis that are processed together.
 const TILE: usize = 256;
 
@@ -99,7 +96,11 @@ impl<L: Load> Pool<'_, L> {
         let (lines, threads) = (outputs / line, threads::count());
         let (some_lines, some_windows) = match lines >= threads * 4 {
             true => (self.lines_of_a_part(), windows),
-            false => (1, self.strip.min(windows.div_ceil(threads * 4))),
+            false => {
+                let share = windows.div_ceil((threads * 4).div_ceil(lines.max(1)));
+                let enough = results_of_a_part(w) / w.inner as usize;
+                (1, self.strip.min(share.max(enough)))
+            }
         };
         let mut parts = Vec::new();
         let mut rest = out;
@@ -116,8 +117,7 @@ impl<L: Load> Pool<'_, L> {
     }
 
     fn lines_of_a_part(&self) -> usize {
-        let each = self.w.outputs as usize / (8 * threads::count());
-        let some = (each.clamp(MIN_PART, MAX_PART) / self.w.line()).max(1);
+        let some = (results_of_a_part(self.w) / self.w.line()).max(1);
         if !self.tripled {
             return some;
         }

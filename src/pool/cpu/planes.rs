@@ -8,7 +8,7 @@ use std::iter;
 
 use bytemuck::Zeroable;
 
-use super::runs::BLOCK;
+use super::runs::{BLOCK, results_of_a_part};
 use crate::base::threads;
 use crate::pool::params::{Axis, Windows};
 use crate::tensor::key::{Key, KeyOrder, Lane};
@@ -100,7 +100,7 @@ pub(super) fn run<O: KeyOrder>(
     if w.work() < PARALLEL_FROM {
         work(&mut Default::default(), 0, out);
     } else {
-        let part = some * (PARALLEL_FROM / 4).div_ceil(some);
+        let part = some * results_of_a_part(w).div_ceil(some);
         let parts = out.chunks_mut(part).enumerate().collect();
         threads::each_with(parts, Default::default, |buffers, (i, out): (usize, &mut [O::Key])| {
             work(buffers, i * part, out);

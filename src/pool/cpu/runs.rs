@@ -2,11 +2,20 @@
 
 use std::ops::Range;
 
+use crate::base::threads;
 use crate::pool::params::{Axis, Windows};
+use crate::vector::PARALLEL_FROM;
 
 /// Bytes of keys that are processed together: two buffers of them, and the source, stay in the
 /// first cache.
 pub(super) const BLOCK: usize = 16 << 10;
+
+/// About how many results a thread computes at a time: fewer end a stream of memory too often, more would
+/// leave threads without work.
+pub(super) fn results_of_a_part(w: &Windows) -> usize {
+    let each = w.outputs as usize / (8 * threads::count());
+    each.clamp((PARALLEL_FROM / w.taps().max(1)).max(1), 2 * PARALLEL_FROM)
+}
 
 /// Neighbouring windows of a line, and the places along the axis that they cover.
 #[derive(Clone, Copy)]
