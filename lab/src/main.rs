@@ -20,6 +20,7 @@ mod rare;
 mod report;
 mod run;
 mod sets;
+mod threads;
 mod traffic;
 
 use std::path::PathBuf;
@@ -41,6 +42,8 @@ enum Command {
     Growth(growth::Arguments),
     /// Measure many ways to read memory once, or to read and to write, the fastest first
     Ceiling(ceiling::Arguments),
+    /// Show how the CPU's kernels divide work among many threads, simulated by one
+    Threads(threads::Arguments),
     /// Inject faults into shaders, and report what detects each
     Mutants(mutants::Arguments),
     /// Prove what plans compute for all inputs, and that launches access only what they may
@@ -55,6 +58,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Pipelines(arguments) => pipelines::run(&arguments)?,
         Command::Growth(arguments) => growth::run(&arguments)?,
         Command::Ceiling(arguments) => ceiling::run(&arguments)?,
+        Command::Threads(arguments) => threads::run(&arguments)?,
         Command::Mutants(arguments) => mutants::run(&arguments)?,
         Command::Prove(arguments) => prove::run(&arguments)?,
         Command::Inputs { item, folder } => {
