@@ -92,14 +92,9 @@ pub(crate) fn each_with<P: Send, S>(
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, P) + Sync,
 ) {
-    if parts.len() == 1 {
-        // Threads may share what the part does, and watch that. But what `check` does is other work.
-        let check = CHECK.take();
-        let goes_on = check.as_ref().is_none_or(|check| check(0.0));
-        CHECK.set(check);
-        return parts.into_iter().filter(|_| goes_on).for_each(|part| work(&mut state(), part));
-    }
-    let times = TIMES.take();
+    // Threads may share what a single part does.
+    let is_single = parts.len() == 1;
+    let times = if is_single { None } else { TIMES.take() };
     let is_timed = times.is_some();
     let threads = if is_timed { 1 } else { count().min(parts.len()) };
     let (all, done) = (parts.len(), AtomicUsize::new(0));
@@ -120,8 +115,14 @@ pub(crate) fn each_with<P: Send, S>(
     run(threads, &|| {
         let mut state = state();
         while let Some(part) = next().filter(|_| goes_on()) {
-            // Other threads have parts of their own.
-            let _alone = CutFor::new(1);
+            let _alone = match is_single {
+                true => {
+                    CHECK.set(check.clone());
+                    None
+                }
+                // Other threads have parts of their own.
+                false => Some(CutFor::new(1)),
+            };
             work(&mut state, part);
         }
     });
