@@ -92,43 +92,53 @@ pub(crate) fn each_with<P: Send, S>(
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, P) + Sync,
 ) {
-    // Threads may share what a single part does.
-    let is_single = parts.len() == 1;
-    let times = if is_single { None } else { TIMES.take() };
-    let is_timed = times.is_some();
-    let threads = if is_timed { 1 } else { count().min(parts.len()) };
-    let (all, done) = (parts.len(), AtomicUsize::new(0));
-    // Only this work is watched, not what this thread does for other work meanwhile.
-    let check = CHECK.take();
-    let goes_on = || {
-        let share = || done.fetch_add(1, Relaxed) as f64 / all as f64;
-        check.as_ref().is_none_or(|check| check(share()))
-    };
-    let parts = Mutex::new((parts.into_iter(), Vec::new()));
-    let next = || {
-        let (parts, begins) = &mut *parts.lock().unwrap_or_else(PoisonError::into_inner);
-        if is_timed {
-            begins.push(Instant::now());
-        }
-        parts.next()
-    };
-    run(threads, &|| {
+    let all = parts.len();
+    let parts = Mutex::new(parts.into_iter());
+    let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+    share(all, &|goes_on| {
         let mut state = state();
-        while let Some(part) = next().filter(|_| goes_on()) {
-            let _alone = match is_single {
-                true => {
-                    CHECK.set(check.clone());
-                    None
-                }
-                // Other threads have parts of their own.
-                false => Some(CutFor::new(1)),
-            };
+        while goes_on()
+            && let Some(part) = next()
+        {
             work(&mut state, part);
         }
     });
+}
+
+/// Calls `work` on all threads that share so many parts. It asks before each part whether the work goes on. All but
+/// the loop over parts is here, since this is not generic: it is compiled once.
+fn share(all: usize, work: &(dyn Fn(&mut dyn FnMut() -> bool) + Sync)) {
+    // Threads may share what a single part does.
+    let is_single = all == 1;
+    let times = if is_single { None } else { TIMES.take() };
+    let threads = if times.is_some() { 1 } else { count().min(all) };
+    let begins = times.as_ref().map(|_| Mutex::new(Vec::new()));
+    // Only this work is watched, not what this thread does for other work meanwhile.
+    let (check, begun) = (CHECK.take(), AtomicUsize::new(0));
+    run(threads, &|| {
+        let mut alone = None;
+        work(&mut || {
+            // What `check` does belongs to no part.
+            drop(alone.take());
+            if let Some(begins) = &begins {
+                begins.lock().unwrap_or_else(PoisonError::into_inner).push(Instant::now());
+            }
+            let number = begun.fetch_add(1, Relaxed);
+            let share = number as f64 / all as f64;
+            if number >= all || check.as_ref().is_some_and(|check| !check(share)) {
+                return false;
+            }
+            match is_single {
+                true => CHECK.set(check.clone()),
+                // Other threads have parts of their own.
+                false => alone = Some(CutFor::new(1)),
+            }
+            true
+        });
+    });
     CHECK.set(check);
-    if let Some(mut times) = times {
-        let (_, begins) = parts.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let (Some(mut times), Some(begins)) = (times, begins) {
+        let begins = begins.into_inner().unwrap_or_else(PoisonError::into_inner);
         times.push(begins.windows(2).map(|pair| pair[1] - pair[0]).collect());
         TIMES.set(Some(times));
     }
