@@ -64,11 +64,13 @@ impl Gpu {
     /// Waits for a copy and returns the tensor.
     pub(crate) async fn finish(&self, reading: Reading, wait: bool) -> Result<Tensor> {
         let view = self.view(&reading.copy, wait).await?;
-        Tensor::filled(reading.desc, |out| {
+        let tensor = Tensor::filled(reading.desc, |out| {
             if let Some(bytes) = view {
                 out.copy_from_slice(&bytes[..out.len()]);
             }
-        })
+        })?;
+        self.check_alive()?;
+        Ok(tensor)
     }
 
     /// The first `size` bytes of a buffer, a multiple of 4.
@@ -80,7 +82,9 @@ impl Gpu {
     ) -> Result<Vec<u8>> {
         let copy = self.copy(buffer, 0, size).await?;
         let view = self.view(&copy, wait).await?;
-        view.map_or_else(|| Ok(Vec::new()), |bytes| memory::copied(&bytes))
+        let bytes = view.map_or_else(|| Ok(Vec::new()), |bytes| memory::copied(&bytes))?;
+        self.check_alive()?;
+        Ok(bytes)
     }
 
     /// Starts to copy `size` bytes of a buffer; `None` if `size` is 0.
@@ -103,7 +107,8 @@ impl Gpu {
         .await
     }
 
-    /// Waits for a copy and maps it.
+    /// Waits for a copy and maps it. Whoever has read the bytes checks that the device is alive: if it
+    /// is destroyed, the next poll on any thread frees the memory that is mapped here.
     ///
     /// Dropping the staging buffer unmaps it: `unmap` would report an error if the device has just
     /// been lost.
