@@ -181,7 +181,7 @@ fn rows_wider_than_a_binding_are_cut() {
     ];
     for t in ElementType::ALL {
         for (shape, axis) in shapes {
-            for max_binding_size in some(&[1024, 4096], random.below(4) as usize) {
+            for max_binding_size in some(&[1024, 4096], random.below(8) as usize) {
                 let nan = random.pick(&[Nan::Propagate, Nan::Ignore]);
                 let what = format!(
                     "WGMAX_SEED={seed}: {t}{shape:?} over {axis}, {nan:?}, bindings of \
