@@ -37,14 +37,14 @@ pub fn rounds(default: u64) -> u64 {
 }
 
 /// Some of a list of cases, others for each `turn`: all if `WGMAX_ROUNDS` is 400 or more, half by default, a
-/// quarter in a short run, an eighth with less than 20 rounds. `WGMAX_TURN` is added to `turn`, so that runs on
+/// quarter in a short run, an eighth with less than 30 rounds. `WGMAX_TURN` is added to `turn`, so that runs on
 /// different drivers take other cases.
 pub fn some<T: Copy>(all: &[T], turn: usize) -> Vec<T> {
     let own = std::env::var("WGMAX_TURN").ok().and_then(|own| own.parse().ok());
     let turn = turn + own.unwrap_or(0);
     let every = match rounds(200) {
-        ..20 => 8,
-        20..100 => 4,
+        ..30 => 8,
+        30..100 => 4,
         100..400 => 2,
         _ => 1,
     };
