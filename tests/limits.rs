@@ -1,7 +1,9 @@
 //! A plan holds for its inputs' types and shapes, and for the limits of a device.
 
 use crate::common::program::program;
-use crate::common::{Random, both_tunings, describe, gpu, ids_tensor, limited, seed, tensor};
+use crate::common::{
+    Random, both_tunings, describe, gpu, ids_tensor, limited, rounds, seed, tensor,
+};
 use wgmax::operator::{EmptySet, Indices, MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::plan::{Limits, Plan};
 use wgmax::{
@@ -224,7 +226,7 @@ fn four_storage_buffers_are_enough_on_a_device() {
             let inputs: Vec<&Tensor> = inputs.iter().collect();
             agrees_with_four(&device, &operator, &inputs, &format!("{i}: {operator:?}"));
         }
-        for index in 0..195 {
+        for index in 0..rounds(117) {
             let case = Case::nth(seed, index).unwrap();
             let what = format!("WGMAX_SEED={seed}, case {index}: {case}");
             agrees_with_four(&device, &case.operator, &case.inputs(), &what);

@@ -123,7 +123,7 @@ fn draw(random: &mut Random, shape: &[usize]) -> Operator {
 fn chains_give_what_their_operators_give_one_by_one() {
     let Some(gpu) = gpu() else { return };
     let mut random = Random(seed());
-    for round in 0..rounds(60) {
+    for round in 0..rounds(30) {
         let t = ElementType::ALL[random.below(ElementType::ALL.len() as u64) as usize];
         let mut below = |n: usize| random.below(n as u64) as usize;
         let shapes: Vec<Vec<usize>> = (0..1 + below(2))

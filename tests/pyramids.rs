@@ -176,7 +176,7 @@ fn pyramids_give_what_their_levels_give_one_by_one() {
     let Some(gpu) = gpu() else { return };
     let mut random = Random(seed());
     let (mut stored, mut placed, mut read, mut refused) = ([0; 8], 0, 0, 0);
-    for round in 0..rounds(52) {
+    for round in 0..rounds(26) {
         let t = ElementType::ALL[round as usize % ElementType::ALL.len()];
         let pyramid = draw(&mut random, t);
         for device in both_tunings(&gpu) {
@@ -219,9 +219,9 @@ fn pyramids_give_what_their_levels_give_one_by_one() {
         }
     }
     println!("levels stored {stored:?}, placed {placed}, of views {read}, refused {refused}");
-    if rounds(52) >= 52 {
-        assert!(stored[1..=4].iter().all(|&count| count > 3), "{stored:?}");
-        assert!(placed > 5 && read > 5, "{placed} {read}");
+    if rounds(26) >= 26 {
+        assert!(stored[1..=4].iter().all(|&count| count > 1), "{stored:?}");
+        assert!(placed > 2 && read > 2, "{placed} {read}");
     }
 }
 

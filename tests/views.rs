@@ -20,7 +20,8 @@ fn views_give_what_copies_give() {
     let Some(device) = gpu() else { return };
     let (seed, cpu) = (seed(), Device::cpu());
     let mut met = HashSet::new();
-    for index in 0..rounds(117) {
+    let rounds = rounds(78);
+    for index in 0..rounds {
         let mut case = Case::nth(seed, index).unwrap();
         case.overrides.views = Some(index);
         let expected = case.expected();
@@ -45,8 +46,10 @@ fn views_give_what_copies_give() {
             }
         }
     }
-    assert!(met.contains("pack of a view") && met.contains("unpack"), "{met:?}");
-    assert!(met.iter().filter(|kernel| kernel.ends_with("of a view")).count() > 4, "{met:?}");
+    if rounds >= 25 {
+        assert!(met.contains("pack of a view") && met.contains("unpack"), "{met:?}");
+        assert!(met.iter().filter(|kernel| kernel.ends_with("of a view")).count() > 4, "{met:?}");
+    }
 }
 
 /// Each launch of a case's plan writes the same bytes on the device and on the CPU.

@@ -36,16 +36,15 @@ pub fn rounds(default: u64) -> u64 {
     }
 }
 
-/// Some of a list of cases, others for each `turn`: all if `WGMAX_ROUNDS` is 400 or more, half by default, a
-/// quarter in a short run, an eighth with less than 30 rounds. `WGMAX_TURN` is added to `turn`, so that runs on
+/// Some of a list of cases, others for each `turn`: all if `WGMAX_ROUNDS` is 400 or more, a quarter by default,
+/// an eighth in a short run. `WGMAX_TURN` is added to `turn`, so that runs on
 /// different drivers take other cases.
 pub fn some<T: Copy>(all: &[T], turn: usize) -> Vec<T> {
     let own = std::env::var("WGMAX_TURN").ok().and_then(|own| own.parse().ok());
     let turn = turn + own.unwrap_or(0);
-    let every = match rounds(200) {
-        ..30 => 8,
-        30..100 => 4,
-        100..400 => 2,
+    let every = match rounds(100) {
+        ..100 => 8,
+        100..400 => 4,
         _ => 1,
     };
     all.iter().copied().skip(turn % every).step_by(every).collect()

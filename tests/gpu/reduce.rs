@@ -10,7 +10,7 @@ use wgmax_verify::Kind;
 #[test]
 fn random_reductions_agree_three_ways() {
     let Some(device) = gpu() else { return };
-    check_random(Some(&device), rounds(200), Kind::ReduceMax, 60_000);
+    check_random(Some(&device), rounds(100), Kind::ReduceMax, 60_000);
 }
 
 /// The same on the CPU alone, for runs without a GPU.
@@ -279,7 +279,7 @@ fn random_results_that_begin_within_a_word_agree_three_ways() {
     let seed = seed();
     let mut random = Random(seed);
     let types: Vec<ElementType> = packed_types().collect();
-    for round in 0..rounds(120) {
+    for round in 0..rounds(60) {
         let t = random.pick(&types);
         let inner = random.pick(&[1, 1, 2, 3, 5, 7, 13, 101, 555]);
         let outer = 1 + random.below(if inner > 99 { 6 } else { 40 }) as usize;

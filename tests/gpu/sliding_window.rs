@@ -58,7 +58,7 @@ fn sliding_windows_agree_with_their_cpu_kernels() {
     let seed = seed();
     let mut random = Random(seed);
     let own = device.info().limits.clone();
-    let rounds = rounds(80);
+    let rounds = rounds(40);
     let mut sliding = [0; 2];
     for round in 0..rounds {
         // Windows slide for positions if elements have one word and one launch with few reads is

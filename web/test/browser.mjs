@@ -68,6 +68,8 @@ await browse(WEBGPU, async (page) => {
         }
     }
     await step('golden cases', 600, async () => {
+        // A quarter in a short run.
+        const some = folders.filter((_, i) => CASES >= 100 || i % 4 === 0);
         const { ok, refused, wrong } = await page.evaluate(async (folders) => {
             const { open } = await import('/pkg/wgmax.js');
             const { goldenAll } = await import('/test/golden.mjs');
@@ -77,8 +79,9 @@ await browse(WEBGPU, async (page) => {
                 return new Uint8Array(await response.arrayBuffer());
             };
             return goldenAll(await open('gpu'), folders, read);
-        }, folders);
-        if (wrong.length || ok !== EXPECTED.ok || refused !== EXPECTED.refused) throw new Error(`${ok} equal, ${refused} refused, wrong: ${wrong.join('\n')}`);
+        }, some);
+        const all = some.length < folders.length || ok === EXPECTED.ok && refused === EXPECTED.refused;
+        if (wrong.length || ok < 2 * refused || !all) throw new Error(`${ok} equal, ${refused} refused, wrong: ${wrong.join('\n')}`);
         return `${ok} equal, ${refused} refused`;
     });
     await step('no errors on the pages', 5, async () => check());
