@@ -108,35 +108,40 @@ impl<F: Form> Chunk<'_, '_, F> {
     #[inline(always)]
     fn block(&mut self, p: &Params, ids: &[u32], rows: Range<usize>) {
         let words = p.id_form.id_words as usize;
-        let of_rows = &ids[(p.ids_base as usize + rows.start) * words..][..rows.len() * words];
+        let mut ids = &ids[(p.ids_base as usize + rows.start) * words..][..rows.len() * words];
         // The ids and rows of the next block.
-        for line in of_rows.chunks(vector::<u32>()) {
-            prefetch(line, size_of_val(of_rows));
+        for line in ids.chunks(vector::<u32>()) {
+            prefetch(line, size_of_val(ids));
         }
         let items = self.maxima.rows(rows.clone());
         for line in items.chunks(vector::<F::Item>()) {
             prefetch(line, size_of_val(items));
         }
-        match words {
-            1 => self.rows_of_ids(p, of_rows.as_chunks::<1>().0, rows),
-            _ => self.rows_of_ids(p, of_rows.as_chunks::<2>().0, rows),
+        // Ids of two words as one. No segment has the number of a wider one.
+        let mut narrow = [0; BLOCK];
+        if words == 2 {
+            for (narrow, &[low, high]) in narrow.iter_mut().zip(ids.as_chunks().0) {
+                *narrow = if high == 0 { low } else { NO_SEGMENT };
+            }
+            ids = &narrow[..rows.len()];
         }
+        self.rows_of_ids(p, ids, rows);
     }
 
-    /// Adds rows with these ids, of one or two words.
+    /// Adds rows with these ids.
     #[inline(always)]
-    fn rows_of_ids<const W: usize>(&mut self, p: &Params, ids: &[[u32; W]], rows: Range<usize>) {
+    fn rows_of_ids(&mut self, p: &Params, ids: &[u32], rows: Range<usize>) {
         let Some(changes) = changes(p, ids) else { return self.one_by_one(p, ids, rows) };
         let mut begin = 0;
         while begin < ids.len() {
             let mut count = ids.len() - begin;
             if changes <= FEW {
-                count = ids[begin..].partition_point(|id| id[0] == ids[begin][0]);
+                count = ids[begin..].partition_point(|&id| id == ids[begin]);
                 let mut max = F::Lane::LOWEST;
                 for &item in self.maxima.rows(rows.start + begin..rows.start + begin + count) {
                     max = self.maxima.form.load(item, 0).max(max);
                 }
-                self.add(ids[begin][0] - p.first_segment, max);
+                self.add(ids[begin] - p.first_segment, max);
             } else {
                 while count > MIN_ROWS && !Short::<F::Lane>::fits(&ids[begin..begin + count]) {
                     count /= 2;
@@ -154,9 +159,9 @@ impl<F: Form> Chunk<'_, '_, F> {
 
     /// Adds rows whose ids may be out of range or in any order.
     #[inline(always)]
-    fn one_by_one<const W: usize>(&mut self, p: &Params, ids: &[[u32; W]], rows: Range<usize>) {
-        for (id, &item) in ids.iter().zip(self.maxima.rows(rows)) {
-            let segment = p.segment(id[0], if W == 2 { id[W - 1] } else { 0 });
+    fn one_by_one(&mut self, p: &Params, ids: &[u32], rows: Range<usize>) {
+        for (&id, &item) in ids.iter().zip(self.maxima.rows(rows)) {
+            let segment = p.segment(id, 0);
             if segment != NO_SEGMENT {
                 self.add(segment, self.maxima.form.load(item, 0));
             }
@@ -165,8 +170,8 @@ impl<F: Form> Chunk<'_, '_, F> {
 
     /// Adds rows of many segments.
     #[inline(always)]
-    fn short<const W: usize>(&mut self, p: &Params, ids: &[[u32; W]], rows: Range<usize>) {
-        let first = ids[0][0] - p.first_segment;
+    fn short(&mut self, p: &Params, ids: &[u32], rows: Range<usize>) {
+        let first = ids[0] - p.first_segment;
         self.turn_to(first);
         let before = self.state;
         let maxima = self.short.maxima(self.maxima.form, self.maxima.rows(rows), ids, before);
@@ -202,16 +207,13 @@ fn store_all<F: Form>(
 
 /// How often the segments of some rows change; `None` unless they ascend and all ids are in range.
 #[inline(always)]
-fn changes<const W: usize>(p: &Params, ids: &[[u32; W]]) -> Option<u32> {
+fn changes(p: &Params, ids: &[u32]) -> Option<u32> {
     let (mut wrong, mut changes) = (0, 0);
     for (id, next) in ids.iter().zip(&ids[1..]) {
-        changes += u32::from(id[0] != next[0]);
-        wrong |= u32::from(id[0] > next[0]);
+        changes += u32::from(id != next);
+        wrong |= u32::from(id > next);
     }
-    if W == 2 {
-        wrong |= ids.iter().fold(0, |all, id| all | id[W - 1]);
-    }
-    let (first, last) = (ids[0][0], ids[ids.len() - 1][0]);
+    let (first, last) = (ids[0], ids[ids.len() - 1]);
     let end = (u64::from(p.first_segment) + u64::from(p.segments)).min(1 << 31);
     (wrong == 0 && first >= p.first_segment && u64::from(last) < end).then_some(changes)
 }

@@ -33,8 +33,8 @@ impl<K: Key> Short<K> {
 
     /// Whether there are enough numbers for the segments of these ascending ids.
     #[inline(always)]
-    pub(super) fn fits<const W: usize>(ids: &[[u32; W]]) -> bool {
-        ids[ids.len() - 1][0] - ids[0][0] < MAX_SEGMENTS
+    pub(super) fn fits(ids: &[u32]) -> bool {
+        ids[ids.len() - 1] - ids[0] < MAX_SEGMENTS
     }
 
     /// The maxima of all segments from the first to the last one of a block, below their numbers. A
@@ -45,18 +45,18 @@ impl<K: Key> Short<K> {
     /// row stores it; the last store of a segment remains. Each half of the rows has a table of its
     /// own, and the processor works on both halves at once.
     #[inline(always)]
-    pub(super) fn maxima<L: Load<Lane = K>, const W: usize>(
+    pub(super) fn maxima<L: Load<Lane = K>>(
         &mut self,
         load: L,
         items: &[L::Item],
-        ids: &[[u32; W]],
+        ids: &[u32],
         before: K,
     ) -> &[K::Found] {
         let (count, nothing) = (ids.len(), K::LOWEST.numbered(0));
         // Subtracted from ids: the first segment has the number 1.
-        let base = ids[0][0].wrapping_sub(1);
-        for ((row, &item), id) in self.rows.iter_mut().zip(items).zip(ids) {
-            *row = load.load(item, 0).numbered(id[0].wrapping_sub(base));
+        let base = ids[0].wrapping_sub(1);
+        for ((row, &item), &id) in self.rows.iter_mut().zip(items).zip(ids) {
+            *row = load.load(item, 0).numbered(id.wrapping_sub(base));
         }
         // The last row is repeated to make the halves equal.
         self.rows[count.min(BLOCK - 1)] = self.rows[count - 1];
@@ -73,7 +73,7 @@ impl<K: Key> Short<K> {
             second[K::number(b)] = b;
         }
 
-        let found = ids[count - 1][0].wrapping_sub(base) as usize + 1;
+        let found = ids[count - 1].wrapping_sub(base) as usize + 1;
         self.used = found;
         for (a, b) in entries(first, found).iter_mut().zip(entries(second, found)) {
             *a = (*a).max(*b);

@@ -95,17 +95,18 @@ impl<'a, L: Lane> Along<'a, L> {
         let alone = if width == 1 && L::VECTORS { taps * vector::<L>() } else { taps };
         let each = stride > 1
             && (taps == 1 || !axis.is_even() || alone <= 2 * stride * (taps.ilog2() as usize + 1));
-        if let Some(last) = few
-            && (each || stride == 1 || in_pairs && last.is_in_pairs())
-        {
-            return (Found { keys, pitch, stride, last }, next);
-        }
-        if each {
+        if each && few.is_none() {
             tap_by_tap(axis, windows, width, pitch, count, keys, next);
             return (Found { keys: next, pitch: line, stride: 1, last: Step::One }, keys);
         }
-        let (mut keys, mut next, mut last) = everywhere(axis, width, keys, count * pitch, next);
-        if in_pairs && last.reach() > 0 {
+        let (mut keys, mut next, mut last) = match few {
+            Some(last) if each || stride == 1 || in_pairs && last.is_in_pairs() => {
+                (keys, next, last)
+            }
+            _ => everywhere(axis, width, keys, count * pitch, next),
+        };
+        // Loops that store take neighbours or pairs.
+        if width == 1 && stride > 1 && last.reach() > 0 && !(in_pairs && last.is_in_pairs()) {
             last.run(keys, &mut next[..count * pitch - last.reach()]);
             (keys, next, last) = (next, keys, Step::One);
         }
