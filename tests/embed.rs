@@ -95,7 +95,8 @@ fn random_cases_agree_on_a_small_device() {
     let Some(program) = program(small) else { return };
     let devices = both_tunings(&Device::from_wgpu(&program.device, &program.queue).unwrap());
     let seed = seed();
-    for index in 0..rounds(78) {
+    // Few rounds, too, have all operators and many types, which follow each other.
+    for index in (0..rounds(78)).map(|round| round * 16) {
         let case = Case::nth(seed, index).unwrap();
         // The host refuses wrong ids before a device gets them.
         let Ok(expected) = case.operator.run(&Device::cpu(), case.inputs()) else {

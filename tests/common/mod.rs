@@ -40,14 +40,25 @@ pub fn rounds(default: u64) -> u64 {
 /// an eighth in a short run. `WGMAX_TURN` is added to `turn`, so that runs on
 /// different drivers take other cases.
 pub fn some<T: Copy>(all: &[T], turn: usize) -> Vec<T> {
-    let own = std::env::var("WGMAX_TURN").ok().and_then(|own| own.parse().ok());
-    let turn = turn + own.unwrap_or(0);
     let every = match rounds(100) {
         ..100 => 8,
         100..400 => 4,
         _ => 1,
     };
-    all.iter().copied().skip(turn % every).step_by(every).collect()
+    all.iter().copied().skip(turn_of_run(turn) % every).step_by(every).collect()
+}
+
+/// One of a list of cases in a short run, of fewer than 100 rounds; otherwise all. The turn is as in [`some`].
+pub fn one_if_short<T: Copy>(all: &[T], turn: usize) -> Vec<T> {
+    match rounds(100) {
+        ..100 => vec![all[turn_of_run(turn) % all.len()]],
+        _ => all.to_vec(),
+    }
+}
+
+fn turn_of_run(turn: usize) -> usize {
+    let own: Option<usize> = std::env::var("WGMAX_TURN").ok().and_then(|own| own.parse().ok());
+    turn + own.unwrap_or(0)
 }
 
 /// Random elements of a style by its number in [`Style::ALL`].

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{check_random, check_within, compare_launches, plan_within, rounds, variants};
 use crate::common::{
-    Random, both_tunings, check_oracle, describe, gpu, limited, seed, some, tensor,
+    Random, both_tunings, check_oracle, describe, gpu, limited, one_if_short, seed, some, tensor,
 };
 use wgmax::operator::{Indices, Layout, MaxPool, Numbering, Operator, Rounding};
 use wgmax::plan::Limits;
@@ -230,11 +230,9 @@ fn known_traps_agree_three_ways() {
                     &[&input],
                     &what,
                 );
-                // A short run has one size of bindings.
-                let every = if rounds(100) < 100 { 4 } else { 1 };
-                let bindings = [u64::MAX, 4096, 2048, 512].into_iter().skip(number % every);
+                let bindings = one_if_short(&[u64::MAX, 4096, 2048, 512], number / 8);
                 for (device, binding) in
-                    bindings.step_by(every).flat_map(|b| expected.map(|e| (e.0, b)))
+                    bindings.into_iter().flat_map(|b| expected.map(|e| (e.0, b)))
                 {
                     let own = device.info().limits.clone();
                     let limits =
