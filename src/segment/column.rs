@@ -117,9 +117,10 @@ impl<F: Form> Chunk<'_, '_, F> {
         for line in items.chunks(vector::<F::Item>()) {
             prefetch(line, size_of_val(items));
         }
-        // Ids of two words as one. No segment has the number of a wider one.
-        let mut narrow = [0; BLOCK];
+        let mut narrow;
         if words == 2 {
+            // As ids of one word: an id above 32 bits names no segment, and neither does the largest word.
+            narrow = [0; BLOCK];
             for (narrow, &[low, high]) in narrow.iter_mut().zip(ids.as_chunks().0) {
                 *narrow = if high == 0 { low } else { NO_SEGMENT };
             }

@@ -80,8 +80,9 @@ await browse(WEBGPU, async (page) => {
             };
             return goldenAll(await open('gpu'), folders, read);
         }, some);
-        const all = some.length < folders.length || ok === EXPECTED.ok && refused === EXPECTED.refused;
-        if (wrong.length || ok < 2 * refused || !all) throw new Error(`${ok} equal, ${refused} refused, wrong: ${wrong.join('\n')}`);
+        const all = folders.length === EXPECTED.ok + EXPECTED.refused && ok + refused === some.length;
+        const asExpected = some.length < folders.length || ok === EXPECTED.ok;
+        if (wrong.length || !all || !asExpected) throw new Error(`${ok} equal, ${refused} refused, wrong: ${wrong.join('\n')}`);
         return `${ok} equal, ${refused} refused`;
     });
     await step('no errors on the pages', 5, async () => check());

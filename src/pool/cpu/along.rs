@@ -105,7 +105,7 @@ impl<'a, L: Lane> Along<'a, L> {
             }
             _ => everywhere(axis, width, keys, count * pitch, next),
         };
-        // Loops that store take neighbours or pairs.
+        // The loop that stores does the last step only of neighbours and of pairs.
         if width == 1 && stride > 1 && last.reach() > 0 && !(in_pairs && last.is_in_pairs()) {
             last.run(keys, &mut next[..count * pitch - last.reach()]);
             (keys, next, last) = (next, keys, Step::One);

@@ -1,5 +1,5 @@
 //! The last step of windows along lines, and the stores of the results: in one loop, so that memory is
-//! written while it is read.
+//! written while it is read. Of keys that are neither neighbours nor pairs, `Along` does the last step.
 
 use std::ops::Range;
 
@@ -136,6 +136,6 @@ pub(super) fn store_last<O: Output>(
             pairs.iter().zip(&pairs[1..]).map(|(&a, &b)| larger!(a).max(first!(b)))
         }),
         (_, Step::One) => each!(keys, _pairs => keys.iter().copied().step_by(stride)),
-        _ => unreachable!("of other keys the last step is done before"),
+        _ => unreachable!("Along does the last step of other keys"),
     }
 }
