@@ -34,7 +34,7 @@ fn seeds_hold() {
 #[test]
 fn random_bytes_make_plans_that_hold() {
     let mut random = crate::common::Random(crate::common::seed());
-    for _ in 0..crate::common::rounds(2000) {
+    for _ in 0..50 * crate::common::rounds(40) {
         let length = random.below(400) as usize;
         let bytes: Vec<u8> = (0..length)
             .map(|_| if random.below(3) == 0 { random.next() as u8 } else { random.below(8) as u8 })

@@ -28,31 +28,32 @@ pub fn seed() -> u64 {
     seed
 }
 
-/// How many random rounds: `WGMAX_ROUNDS`, or `default`. A short run, of fewer than 100, has at most `default`.
-pub fn rounds(default: u64) -> u64 {
-    match std::env::var("WGMAX_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()) {
-        Some(short @ ..100) => default.min(short),
-        given => given.unwrap_or(default),
+/// How many random rounds: `WGMAX_ROUNDS`, or in a short run, of fewer than 100, at most `most`. Without the
+/// variable it is a run of 40.
+pub fn rounds(most: u64) -> u64 {
+    let given = std::env::var("WGMAX_ROUNDS").ok().and_then(|rounds| rounds.parse().ok());
+    match given.unwrap_or(40) {
+        short @ ..100 => most.min(short),
+        long => long,
     }
 }
 
-/// Some of a list of cases, others for each `turn`: all if `WGMAX_ROUNDS` is 400 or more, a quarter by default,
-/// an eighth in a short run. `WGMAX_TURN` is added to `turn`, so that runs on
-/// different drivers take other cases.
+/// Some of a list of cases, others for each `turn`: an eighth in a short run, a quarter from 100 rounds on, all
+/// from 400 on. `WGMAX_TURN` is added to `turn`, so that runs on different drivers take other cases.
 pub fn some<T: Copy>(all: &[T], turn: usize) -> Vec<T> {
-    let every = match rounds(100) {
+    let every = match rounds(u64::MAX) {
         ..100 => 8,
         100..400 => 4,
-        _ => 1,
+        400.. => 1,
     };
     all.iter().copied().skip(turn_of_run(turn) % every).step_by(every).collect()
 }
 
-/// One of a list of cases in a short run, of fewer than 100 rounds; otherwise all. The turn is as in [`some`].
+/// One of a list of cases in a short run; otherwise all. The turn is as in [`some`].
 pub fn one_if_short<T: Copy>(all: &[T], turn: usize) -> Vec<T> {
-    match rounds(100) {
+    match rounds(u64::MAX) {
         ..100 => vec![all[turn_of_run(turn) % all.len()]],
-        _ => all.to_vec(),
+        100.. => all.to_vec(),
     }
 }
 
