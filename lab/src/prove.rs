@@ -644,7 +644,7 @@ mod tests {
     /// The strict machine refuses no plan, and all values are proven, except for known reasons.
     #[test]
     fn values_are_proven() {
-        let line = Line::parse_from(["prove", "--cases", "200", "--elements", "1024"]);
+        let line = Line::parse_from(["prove", "--cases", "78", "--elements", "1024"]);
         let outcomes = outcomes(&line.arguments).unwrap();
         for outcome in &outcomes {
             assert_eq!(outcome.clean, Ok(()), "{}", outcome.name);
