@@ -1,5 +1,5 @@
 //! Items of growing size: time should be linear in bytes, whatever the axes. The smallest show the
-//! fixed cost of a call.
+//! fixed cost of a call. And windows of growing size on one input: time should grow less than windows.
 
 use std::path::PathBuf;
 
@@ -26,13 +26,13 @@ pub struct Arguments {
 }
 
 const MIN_BYTES: usize = 4 << 10;
+const WINDOWS: [usize; 13] = [2, 3, 4, 5, 7, 9, 13, 17, 24, 31, 40, 47, 63];
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let sizes = || (0..).map(|i| MIN_BYTES << i).take_while(|&b| b <= arguments.max_mib << 20);
-    let of =
-        |kind: fn(usize) -> Value| sizes().map(move |bytes| serde_json::from_value(kind(bytes)));
     let kinds = [all, rows, columns, pool, segments];
-    let items = kinds.into_iter().flat_map(of).collect::<Result<Vec<Item>, _>>()?;
+    let items = kinds.into_iter().flat_map(|kind| sizes().map(kind)).chain(windows());
+    let items = items.collect();
     let report = measure(&arguments.on, items, Budget { runs: None, seconds: arguments.seconds })?;
     println!("{report}");
     if let Some(path) = &arguments.json {
@@ -41,28 +41,29 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-fn item(op: &str, name: &str, shape: &[usize], attrs: Value, results: usize) -> Value {
+fn item(op: &str, name: &str, shape: &[usize], attrs: Value, results: usize) -> Item {
     let bytes = 4 * shape.iter().product::<usize>();
     let ids = if op == "SegmentMax" { 4 * shape[0] } else { 0 };
-    json!({
+    let item = json!({
         "name": format!("{name} of {} KiB", bytes >> 10), "op": op, "dtype": "f32", "shape": shape,
         "attrs": attrs, "bytes_read": bytes + ids, "bytes_write": 4 * results,
-    })
+    });
+    serde_json::from_value(item).expect("an item")
 }
 
-fn all(bytes: usize) -> Value {
+fn all(bytes: usize) -> Item {
     item("ReduceMax", "all", &[bytes / 4], json!({ "axes": [0] }), 1)
 }
 
-fn rows(bytes: usize) -> Value {
+fn rows(bytes: usize) -> Item {
     item("ReduceMax", "rows", &[bytes / 4096, 1024], json!({ "axes": [1] }), bytes / 4096)
 }
 
-fn columns(bytes: usize) -> Value {
+fn columns(bytes: usize) -> Item {
     item("ReduceMax", "columns", &[bytes / 4096, 1024], json!({ "axes": [0] }), 1024)
 }
 
-fn pool(bytes: usize) -> Value {
+fn pool(bytes: usize) -> Item {
     let attrs = json!({
         "kernel": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1], "dilations": [1, 1],
         "layout": "NCHW", "indices": false,
@@ -70,7 +71,23 @@ fn pool(bytes: usize) -> Value {
     item("MaxPool", "pool", &[1, bytes >> 12, 32, 32], attrs, bytes / 16)
 }
 
-fn segments(bytes: usize) -> Value {
+/// Windows with stride 1 on 4 MiB, padded so that results have the shape of the input.
+fn windows() -> impl Iterator<Item = Item> {
+    let inputs = [("NCHW", [1, 16, 256, 256]), ("NHWC", [1, 256, 256, 16])];
+    inputs.into_iter().flat_map(|(layout, shape)| {
+        WINDOWS.into_iter().map(move |k| {
+            let (before, after) = ((k - 1) / 2, k / 2);
+            let attrs = json!({
+                "kernel": [k, k], "strides": [1, 1], "pads": [before, before, after, after],
+                "dilations": [1, 1], "layout": layout, "indices": false,
+            });
+            let name = format!("window of {k} x {k}, {layout},");
+            item("MaxPool", &name, &shape, attrs, shape.iter().product())
+        })
+    })
+}
+
+fn segments(bytes: usize) -> Item {
     let segments = bytes / 256;
     let attrs = json!({ "num_segments": segments, "dist": "random", "seed": 0 });
     item("SegmentMax", "segments", &[bytes / 4], attrs, segments)
@@ -82,8 +99,8 @@ mod tests {
 
     #[test]
     fn items_are_read() {
-        for kind in [all, rows, columns, pool, segments] {
-            let item: Item = serde_json::from_value(kind(MIN_BYTES)).unwrap();
+        let kinds = [all, rows, columns, pool, segments];
+        for item in kinds.into_iter().map(|kind| kind(MIN_BYTES)).chain(windows()) {
             let results = item.operator().infer(item.inputs().unwrap().iter().collect::<Vec<_>>());
             assert_eq!(results.unwrap()[0].byte_len() as u64, item.bytes_write, "{}", item.name);
         }

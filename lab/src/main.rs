@@ -38,7 +38,7 @@ enum Command {
     Traffic(traffic::Arguments),
     /// Compile the pipelines of the bench's items, and print as JSON what the driver takes for each
     Pipelines(pipelines::Arguments),
-    /// Measure items of growing size
+    /// Measure items of growing size, and windows of growing size
     Growth(growth::Arguments),
     /// Measure many ways to read memory once, or to read and to write, the fastest first
     Ceiling(ceiling::Arguments),
