@@ -37,6 +37,9 @@
 //! | `serde` | | `Serialize` and `Deserialize` for attributes, descriptions of devices and reports |
 //!
 //! `io` turns `pipeline-cache` on. Without `cpu` and without a backend no device opens, but plans can be made.
+//!
+//! Cargo's profile `release` vectorises the loops of the CPU. If yours has `lto = "off"`, some loops take four times
+//! as long, unless the package is compiled as one unit: `[profile.release.package.wgmax]` with `codegen-units = 1`.
 
 #![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
