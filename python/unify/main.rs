@@ -1,0 +1,3 @@
+//! Does nothing: see Cargo.toml.
+
+fn main() {}
