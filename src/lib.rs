@@ -38,8 +38,8 @@
 //!
 //! `io` turns `pipeline-cache` on. Without `cpu` and without a backend no device opens, but plans can be made.
 //!
-//! Cargo's profile `release` vectorises the loops of the CPU. If yours has `lto = "off"`, some loops take four times
-//! as long, unless the package is compiled as one unit: `[profile.release.package.wgmax]` with `codegen-units = 1`.
+//! With Cargo's own profile `release` the compiler vectorises all loops of the CPU. If your workspace sets
+//! `lto = "off"`, some take four times as long; `codegen-units = 1` in `[profile.release.package.wgmax]` prevents this.
 
 #![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -1,20 +1,21 @@
 //! Items of growing size: time should be linear in bytes, whatever the axes. The smallest show the
-//! fixed cost of a call. And windows of growing size on one input: time should grow less than windows.
+//! fixed cost of a call. Windows of growing size on 4 MiB: 63 x 63 should take at most three times as
+//! long as 3 x 3.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Value, json};
 use wgmax_cli::bench::item::Item;
-use wgmax_cli::bench::measure;
 use wgmax_cli::bench::times::Budget;
+use wgmax_cli::bench::{ROTATED, measure};
 use wgmax_cli::options::On;
 
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
     on: On,
-    /// MiB of the largest inputs; a device needs several times as much
+    /// MiB of the largest inputs, but for windows; a device needs several times as much
     #[arg(long, default_value_t = 1024)]
     max_mib: usize,
     /// Seconds to run each item
@@ -29,16 +30,20 @@ const MIN_BYTES: usize = 4 << 10;
 const WINDOWS: [usize; 13] = [2, 3, 4, 5, 7, 9, 13, 17, 24, 31, 40, 47, 63];
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
-    let sizes = || (0..).map(|i| MIN_BYTES << i).take_while(|&b| b <= arguments.max_mib << 20);
-    let kinds = [all, rows, columns, pool, segments];
-    let items = kinds.into_iter().flat_map(|kind| sizes().map(kind)).chain(windows());
-    let items = items.collect();
-    let report = measure(&arguments.on, items, Budget { runs: None, seconds: arguments.seconds })?;
+    let items = items(arguments.max_mib << 20);
+    let budget = Budget { runs: None, seconds: arguments.seconds };
+    let report = measure(&arguments.on, items, budget, ROTATED)?;
     println!("{report}");
     if let Some(path) = &arguments.json {
         std::fs::write(path, format!("{:#}\n", report.json()))?;
     }
     Ok(true)
+}
+
+fn items(max_bytes: usize) -> Vec<Item> {
+    let sizes = || (0..).map(|i| MIN_BYTES << i).take_while(move |&bytes| bytes <= max_bytes);
+    let kinds = [all, rows, columns, pool, segments];
+    kinds.into_iter().flat_map(|kind| sizes().map(kind)).chain(windows()).collect()
 }
 
 fn item(op: &str, name: &str, shape: &[usize], attrs: Value, results: usize) -> Item {
@@ -81,7 +86,7 @@ fn windows() -> impl Iterator<Item = Item> {
                 "kernel": [k, k], "strides": [1, 1], "pads": [before, before, after, after],
                 "dilations": [1, 1], "layout": layout, "indices": false,
             });
-            let name = format!("window of {k} x {k}, {layout},");
+            let name = format!("{layout} window {k} x {k}");
             item("MaxPool", &name, &shape, attrs, shape.iter().product())
         })
     })
@@ -99,8 +104,7 @@ mod tests {
 
     #[test]
     fn items_are_read() {
-        let kinds = [all, rows, columns, pool, segments];
-        for item in kinds.into_iter().map(|kind| kind(MIN_BYTES)).chain(windows()) {
+        for item in items(MIN_BYTES) {
             let results = item.operator().infer(item.inputs().unwrap().iter().collect::<Vec<_>>());
             assert_eq!(results.unwrap()[0].byte_len() as u64, item.bytes_write, "{}", item.name);
         }

@@ -1,6 +1,7 @@
 //! The program for developers of wgmax, not for users: see `wgmax-lab --help`.
 
 mod cache;
+mod cached;
 mod cases;
 mod ceiling;
 mod count;
@@ -38,8 +39,10 @@ enum Command {
     Traffic(traffic::Arguments),
     /// Compile the pipelines of the bench's items, and print as JSON what the driver takes for each
     Pipelines(pipelines::Arguments),
-    /// Measure items of growing size, and windows of growing size
+    /// Measure items and windows of growing size
     Growth(growth::Arguments),
+    /// Measure the bench's items on inputs that stay in the caches
+    Cached(cached::Arguments),
     /// Measure many ways to read memory once, or to read and to write, the fastest first
     Ceiling(ceiling::Arguments),
     /// Show how the CPU's kernels divide work among many threads, simulated by one
@@ -57,6 +60,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Traffic(arguments) => traffic::run(&arguments)?,
         Command::Pipelines(arguments) => pipelines::run(&arguments)?,
         Command::Growth(arguments) => growth::run(&arguments)?,
+        Command::Cached(arguments) => cached::run(&arguments)?,
         Command::Ceiling(arguments) => ceiling::run(&arguments)?,
         Command::Threads(arguments) => threads::run(&arguments)?,
         Command::Mutants(arguments) => mutants::run(&arguments)?,

@@ -60,7 +60,7 @@ pub struct Arguments {
 
 /// Bytes of all copies of an input, which are used in turn: more than the caches of most processors
 /// and GPUs.
-const ROTATED: u64 = 256 << 20;
+pub const ROTATED: u64 = 256 << 20;
 const MAX_COPIES: u64 = 64;
 
 /// The measurement of an item.
@@ -127,7 +127,7 @@ impl Bench {
         }
     }
 
-    fn measure(&self, item: &Item, budget: Budget) -> anyhow::Result<Measured> {
+    fn measure(&self, item: &Item, budget: Budget, rotated: u64) -> anyhow::Result<Measured> {
         let descs = item.inputs()?;
         let descs: Vec<&TensorDesc> = descs.iter().collect();
         // Before the operator runs for the first time.
@@ -136,7 +136,7 @@ impl Bench {
         let inputs = data::inputs(item)?;
         let prepared = Prepared {
             plan: self.device.plan(item.operator(), &descs)?,
-            copies: copies(&self.device, item, &inputs)?,
+            copies: copies(&self.device, item, &inputs, rotated)?,
             write: item.plain_writes()?,
         };
         let first: Vec<&DeviceTensor> = prepared.copies[0].iter().collect();
@@ -184,7 +184,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let budget =
         Budget { runs: arguments.runs.map(|runs| runs as usize), seconds: arguments.seconds };
     let (json, plot) = (File::create(&arguments.json)?, File::create(&arguments.plot)?);
-    let report = measure(&arguments.on, items, budget)?;
+    let report = measure(&arguments.on, items, budget, ROTATED)?;
     writeln!(output, "{report}")?;
     json.map_or(Ok(()), |file| file.whole(format_args!("{:#}\n", report.json())))?;
     plot.map_or(Ok(()), |file| file.whole(plot::fractions(&report)))?;
@@ -192,7 +192,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
 }
 
 /// Measures items, until a signal comes.
-pub fn measure(on: &On, items: Vec<Item>, budget: Budget) -> anyhow::Result<Report> {
+pub fn measure(on: &On, items: Vec<Item>, budget: Budget, rotated: u64) -> anyhow::Result<Report> {
     let polling = Polling::start();
     let bench = Bench::open(on)?;
     let mut report = Report::new(&bench.device, bench.clock());
@@ -200,7 +200,7 @@ pub fn measure(on: &On, items: Vec<Item>, budget: Budget) -> anyhow::Result<Repo
         if interrupt::requested() {
             break;
         }
-        let result = bench.measure(&item, budget).map_err(|e| format!("{e:#}"));
+        let result = bench.measure(&item, budget, rotated).map_err(|e| format!("{e:#}"));
         // A signal came before there was a time.
         if result.as_ref().is_ok_and(|measured| measured.item.count() == 0) {
             break;
@@ -229,8 +229,9 @@ fn copies(
     device: &Device,
     item: &Item,
     inputs: &[Tensor],
+    rotated: u64,
 ) -> wgmax::Result<Vec<Vec<DeviceTensor>>> {
-    let count = ROTATED.div_ceil(item.bytes_read).clamp(1, MAX_COPIES);
+    let count = rotated.div_ceil(item.bytes_read).clamp(1, MAX_COPIES);
     let mut copies = Vec::new();
     for number in 0..count {
         let tensor = |input: &Tensor| match number {
