@@ -16,8 +16,8 @@ pub struct Arguments {
     /// Only items whose name matches this regular expression
     #[arg(long, default_value = "")]
     filter: Regex,
-    /// KiB that an item reads and writes, at most
-    #[arg(long, default_value_t = 512)]
+    /// KiB that an item reads and writes, at most; with few, starting threads takes most of the time
+    #[arg(long, default_value_t = 8192)]
     kib: u64,
     /// Seconds to run each item
     #[arg(long, default_value_t = 0.2)]
