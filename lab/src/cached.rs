@@ -3,7 +3,6 @@
 
 use clap::Args;
 use regex::Regex;
-use wgmax::TensorDesc;
 use wgmax_cli::bench::item::{self, Attributes, Item};
 use wgmax_cli::bench::measure;
 use wgmax_cli::bench::times::Budget;
@@ -37,7 +36,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 /// segments are not larger.
 fn small(mut item: Item, max_bytes: u64) -> anyhow::Result<Item> {
     while item.bytes() > max_bytes && halve(&mut item) {
-        (item.bytes_read, item.bytes_write) = bytes(&item)?;
+        (item.bytes_read, item.bytes_write) = item.byte_lens()?;
     }
     Ok(item)
 }
@@ -61,14 +60,6 @@ fn halve(item: &mut Item) -> bool {
     true
 }
 
-/// The bytes of an item's inputs, and of its results.
-fn bytes(item: &Item) -> anyhow::Result<(u64, u64)> {
-    let inputs = item.inputs()?;
-    let results = item.operator().infer(inputs.iter().collect::<Vec<_>>())?;
-    let sum = |descs: &[TensorDesc]| descs.iter().map(|desc| desc.byte_len() as u64).sum();
-    Ok((sum(&inputs), sum(&results)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,7 +67,6 @@ mod tests {
     #[test]
     fn all_items_become_small() {
         for item in item::all().unwrap() {
-            assert_eq!(bytes(&item).unwrap(), (item.bytes_read, item.bytes_write), "{}", item.name);
             // One map of P10 is larger.
             assert!(small(item, 512 << 10).unwrap().bytes() <= 576 << 10);
         }

@@ -114,13 +114,12 @@ mod tests {
         let items = crate::bench::item::all().unwrap();
         assert_eq!(items.len(), 56);
         for item in items {
-            let inputs = item.inputs().unwrap();
-            let results = item.operator().infer(inputs.iter().collect::<Vec<_>>()).unwrap();
-            let sum = |descs: &[wgmax::TensorDesc]| -> u64 {
-                descs.iter().map(|desc| desc.byte_len() as u64).sum()
-            };
-            let bytes = (sum(&inputs), sum(&results));
-            assert_eq!(bytes, (item.bytes_read, item.bytes_write), "{}", item.name);
+            assert_eq!(
+                item.byte_lens().unwrap(),
+                (item.bytes_read, item.bytes_write),
+                "{}",
+                item.name
+            );
         }
     }
 }

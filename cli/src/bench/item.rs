@@ -107,6 +107,14 @@ impl Item {
         self.bytes_read + self.bytes_write
     }
 
+    /// The bytes of the inputs, and of the results.
+    pub fn byte_lens(&self) -> anyhow::Result<(u64, u64)> {
+        let inputs = self.inputs()?;
+        let results = self.operator().infer(inputs.iter().collect::<Vec<_>>())?;
+        let sum = |descs: &[TensorDesc]| descs.iter().map(|desc| desc.byte_len() as u64).sum();
+        Ok((sum(&inputs), sum(&results)))
+    }
+
     /// A description, for readers who do not know its name.
     pub fn description(&self) -> String {
         let desc = format!("{} {} {:?}", self.operator().name(), self.dtype, self.shape);

@@ -191,7 +191,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     Ok(if report.cut_off { Outcome::CutOff } else { Outcome::Good })
 }
 
-/// Measures items, until a signal comes.
+/// Measures items, until a signal comes. An item has as many copies of its inputs as take `rotated` bytes
+/// together, from one to a maximum.
 pub fn measure(on: &On, items: Vec<Item>, budget: Budget, rotated: u64) -> anyhow::Result<Report> {
     let polling = Polling::start();
     let bench = Bench::open(on)?;
