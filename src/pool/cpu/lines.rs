@@ -78,7 +78,10 @@ pub(super) fn run<L: Load, O: Output<Lane = L::Lane>>(
     let keys =
         if tripled { keys } else { few.max((reach + 1).saturating_mul(32 * tile)).min(keys) };
     let places = keys.max(4 * (reach + 1) * tile) / tile;
-    let strip = ((places - reach - 1) / stride + 1).min(windows);
+    let strip = (places - reach - 1) / stride + 1;
+    // Whole vectors of results.
+    let whole = strip / vector::<L::Lane>() * vector::<L::Lane>();
+    let strip = if strip < windows && whole > 0 { whole } else { strip.min(windows) };
     let pool = Pool { w, load, source, tile, strip, tripled };
 
     if w.work() < PARALLEL_FROM {

@@ -1,5 +1,6 @@
-//! Windows of stride 1 over small planes, as pyramids of poolings have them: all lines of a plane
-//! at once. If lines have few vectors, starting each line would cost as much as the work on it.
+//! Windows over small planes: all lines of a plane at once. If lines have few vectors, starting each
+//! line would cost as much as the work on it. Windows are computed at all elements; of those, the
+//! results are picked.
 //!
 //! Windows along lines reach into the neighbouring lines. A mask sets the keys that they find there
 //! to 0, the identity.
@@ -12,31 +13,36 @@ use super::runs::{BLOCK, results_of_a_part};
 use crate::base::threads;
 use crate::pool::params::{Axis, Windows};
 use crate::tensor::key::{Key, KeyOrder, Lane};
-use crate::vector::{Loop, PARALLEL_FROM, dispatch, windows};
+use crate::vector::{Loop, PARALLEL_FROM, dispatch, vector, windows};
 
-/// Maximum bytes of a line, and of all masks.
+/// Maximum bytes of a line, of a line whose windows have results only at some elements, and of all masks.
 const MAX_LINE: usize = 512;
+const MAX_PICKED_LINE: usize = 128;
 const MAX_MASKS: usize = 16 << 10;
 
-/// Planes with as many windows as elements. Each window has its own element among its taps.
+/// Planes in which each window has an element of its own among its taps.
 struct Planes<'a, K> {
     w: &'a Windows,
     /// Elements of a line and of a plane.
     line: usize,
     plane: usize,
+    /// The windows' own elements in a plane, if these are not all elements.
+    picks: Option<Vec<u32>>,
+    /// The results of a plane.
+    outputs: usize,
     /// Keys between two planes: as many as windows reach beyond the first and the last lines.
     gap: usize,
     /// For each tap along lines, a mask for each element of a plane.
     masks: Vec<K>,
 }
 
-/// The distance from the start of a window to its own element, in elements of the axis; `None` if
-/// there are not as many windows as elements, or no tap of a window is its own element.
+/// The distance from the start of a window to its own element, in elements of the axis: the first
+/// window's is the first element. `None` if no tap of a window is its own element.
 fn before(axis: &Axis) -> Option<usize> {
     let before = u32::try_from(-i64::from(axis.start)).ok()?;
     let own = before.is_multiple_of(axis.dilation) && before <= axis.reach;
-    let same = axis.stride == 1 && axis.outputs == axis.size && axis.is_even();
-    (own && same).then_some(before as usize)
+    let last = axis.outputs.checked_sub(1)? as usize * axis.stride as usize;
+    (own && axis.is_even() && last < axis.size as usize).then_some(before as usize)
 }
 
 impl<'a, K: Key> Planes<'a, K> {
@@ -49,22 +55,27 @@ impl<'a, K: Key> Planes<'a, K> {
         let dense = down.pitch as usize == line
             && (outer.size == 1 || outer.pitch as usize == plane)
             && w.outer_pitch as usize == outer.size as usize * plane;
-        let alone = outer.taps == 1 && before(outer) == Some(0);
+        let same = |axis: &Axis| axis.stride == 1 && axis.outputs == axis.size;
+        let alone = outer.taps == 1 && same(outer) && before(outer) == Some(0);
         // Windows that reach farther are mostly padding.
         let near = |axis: &Axis, before: usize| {
             before.max(axis.reach as usize - before) <= axis.size as usize
         };
+        let all = same(down) && same(along);
+        let max_line = if all { MAX_LINE } else { MAX_PICKED_LINE };
         let small = near(down, above)
             && near(along, left)
-            && line * size_of::<K>() <= MAX_LINE
+            && line * size_of::<K>() <= max_line
             && plane * size_of::<K>() <= BLOCK / 2
             && plane * size_of::<K>() * along.taps as usize <= MAX_MASKS;
-        let whole = plane > 0 && (w.outputs as usize).is_multiple_of(plane);
-        if !(dense && alone && small && whole) {
+        let outputs = down.outputs as usize * w.line();
+        let even = plane > 0 && (w.outputs as usize).is_multiple_of(outputs);
+        if !(dense && alone && small && even) {
             return None;
         }
         let gap = above.max(down.reach as usize - above) * line;
-        let mut masks = Vec::with_capacity(plane * along.taps as usize);
+        let space = whole::<K>(plane) - plane;
+        let mut masks = Vec::with_capacity(plane * along.taps as usize + space);
         for tap in 0..along.taps as usize {
             let first = masks.len();
             let begin = tap * along.dilation as usize;
@@ -77,8 +88,21 @@ impl<'a, K: Key> Planes<'a, K> {
                 masks.extend_from_within(first..first + line);
             }
         }
-        Some(Self { w, line, plane, gap, masks })
+        masks.resize(masks.len() + space, K::LOWEST);
+        let inner = w.inner as usize;
+        let picks = (!all).then(|| {
+            let lines = (0..down.outputs as usize).map(|y| y * down.stride as usize * line);
+            let places = (0..along.outputs as usize).map(|x| x * along.stride as usize * inner);
+            let picks = lines.flat_map(|y| places.clone().map(move |x| y + x));
+            picks.flat_map(|first| first as u32..(first + inner) as u32).collect()
+        });
+        Some(Self { w, line, plane, picks, outputs, gap, masks })
     }
+}
+
+/// At least as many keys as a plane has, for loops over whole vectors, two at a time.
+const fn whole<K>(plane: usize) -> usize {
+    plane.next_multiple_of(2 * vector::<K>())
 }
 
 /// Pools all planes of a launch, if they are small; otherwise nothing is written.
@@ -89,19 +113,24 @@ pub(super) fn run<O: KeyOrder>(
     out: &mut [O::Key],
 ) -> bool {
     let Some(planes) = Planes::new(w) else { return false };
-    let source = &source[w.base as usize..][..out.len()];
-    let some = (BLOCK / size_of::<O::Key>() / (planes.plane + planes.gap)).max(1) * planes.plane;
+    let Planes { plane, outputs, gap, .. } = planes;
+    // A binding may begin or end within a plane.
+    let source = source.get(w.base as usize..);
+    let Some(source) = source.and_then(|source| source.get(..out.len() / outputs * plane)) else {
+        return false;
+    };
+    let some = (BLOCK / size_of::<O::Key>() / (plane + gap)).max(1);
     let work = |buffers: &mut [Vec<O::Key>; 2], first: usize, out: &mut [O::Key]| {
-        for (i, out) in out.chunks_mut(some).enumerate() {
-            let source = &source[first + i * some..][..out.len()];
+        let blocks = source[first * plane..].chunks(some * plane);
+        for (source, out) in blocks.zip(out.chunks_mut(some * outputs)) {
             dispatch(Block { order, planes: &planes, source, buffers: &mut *buffers, out });
         }
     };
     if w.work() < PARALLEL_FROM {
         work(&mut Default::default(), 0, out);
     } else {
-        let part = some * results_of_a_part(w).div_ceil(some);
-        let parts = out.chunks_mut(part).enumerate().collect();
+        let part = some * results_of_a_part(w).div_ceil(some * outputs);
+        let parts = out.chunks_mut(part * outputs).enumerate().collect();
         threads::each_with(parts, Default::default, |buffers, (i, out): (usize, &mut [O::Key])| {
             work(buffers, i * part, out);
         });
@@ -123,7 +152,7 @@ impl<O: KeyOrder> Loop for Block<'_, O> {
     #[inline(always)]
     fn run(self) {
         let Self { order, planes, source, buffers: [keys, next], out } = self;
-        let Planes { w, line, plane, gap, masks } = planes;
+        let Planes { w, line, plane, picks, outputs, gap, masks } = planes;
         let [_, down, along] = &w.axes;
         let inner = w.inner as usize;
         let left = -along.start as usize * inner;
@@ -131,30 +160,41 @@ impl<O: KeyOrder> Loop for Block<'_, O> {
         // Keys beyond the first and the last plane.
         let first = left.max(*gap);
         let needed = first + source.len() / plane * (plane + gap) + right.max(*gap);
-        if keys.len() < needed {
-            keys.resize(needed, Zeroable::zeroed());
-            next.resize(needed, Zeroable::zeroed());
+        let space = needed + whole::<O::Key>(*plane) - plane;
+        if keys.len() < space {
+            keys.resize(space, Zeroable::zeroed());
+            next.resize(space, Zeroable::zeroed());
         }
         let begins = (first..).step_by(plane + gap);
-        for (begin, source) in begins.clone().zip(source.chunks_exact(*plane)) {
+        // Loops over whole vectors, into the gap and the next plane, which are written later.
+        let whole = whole::<O::Key>(*plane);
+        for (begin, i) in begins.clone().zip((0..source.len()).step_by(*plane)) {
+            let source = &source[i..];
+            let source = &source[..if source.len() < whole { *plane } else { whole }];
             for (key, &item) in keys[begin..].iter_mut().zip(source) {
                 *key = order.key(item);
             }
         }
-        // Windows along the lines, two taps at a time; an odd one is read twice.
+        // Windows along the lines.
         let taps = along.taps as usize;
         let apart = along.dilation as usize * inner;
         for (begin, _) in begins.clone().zip(source.chunks_exact(*plane)) {
             next[begin - gap..begin].fill(O::Key::LOWEST);
-            let own = &mut next[begin..][..*plane];
-            own.copy_from_slice(&keys[begin..][..*plane]);
-            for tap in (0..taps).step_by(2) {
-                let other = (tap + 1).min(taps - 1);
-                let keys = |tap: usize| &keys[begin - left + tap * apart..][..*plane];
-                let mask = |tap: usize| &masks[tap * plane..][..*plane];
-                let a = keys(tap).iter().zip(mask(tap));
-                let b = keys(other).iter().zip(mask(other));
-                for ((own, (&a, &p)), (&b, &q)) in own.iter_mut().zip(a).zip(b) {
+            let own = &mut next[begin..][..whole];
+            // The last tap may be read twice.
+            let masked = |tap: usize| {
+                let tap = tap.min(taps - 1);
+                keys[begin - left + tap * apart..][..whole]
+                    .iter()
+                    .zip(&masks[tap * plane..][..whole])
+            };
+            let rows = own.iter_mut().zip(masked(0)).zip(masked(1)).zip(masked(2));
+            for (((own, (&a, &p)), (&b, &q)), (&c, &r)) in rows {
+                *own = (a & p).max(b & q).max(c & r);
+            }
+            for tap in (3..taps).step_by(2) {
+                let rows = own.iter_mut().zip(masked(tap)).zip(masked(tap + 1));
+                for ((own, (&a, &p)), (&b, &q)) in rows {
                     *own = (*own).max(a & p).max(b & q);
                 }
             }
@@ -165,10 +205,23 @@ impl<O: KeyOrder> Loop for Block<'_, O> {
         let above = -down.start as usize * line;
         let taps = down.taps as usize;
         let (found, _) = windows(next, keys, needed, taps, down.dilation as usize * line);
-        for (begin, out) in begins.zip(out.chunks_exact_mut(*plane)) {
-            for (out, &key) in out.iter_mut().zip(&found[begin - above..]) {
-                *out = order.bits(key);
+        let planes = begins.zip(out.chunks_exact_mut(*outputs));
+        let Some(picks) = picks else {
+            for (begin, out) in planes {
+                for (out, &key) in out.iter_mut().zip(&found[begin - above..]) {
+                    *out = order.bits(key);
+                }
             }
+            return;
+        };
+        for (begin, out) in planes {
+            let found = &found[begin - above..][..*plane];
+            for (out, &pick) in out.iter_mut().zip(picks) {
+                *out = found[pick as usize];
+            }
+        }
+        for out in out {
+            *out = order.bits(*out);
         }
     }
 }
@@ -182,11 +235,11 @@ mod tests {
     use crate::tensor::key::{Ranking, with_order};
     use crate::vector::Elements;
 
-    /// An axis with as many windows as elements; each window begins `before` its own element.
-    fn axis(size: u32, taps: u32, dilation: u32, before: u32, pitch: usize) -> Axis {
+    /// An axis whose windows begin `before` their own elements, which are `stride` apart.
+    fn axis(size: u32, taps: u32, [dilation, stride]: [u32; 2], before: u32, pitch: usize) -> Axis {
         let (reach, start) = ((taps - 1) * dilation, -(before as i32));
-        let pitch = pitch as u32;
-        Axis { size, outputs: size, taps, stride: 1, dilation, reach, start, pitch, ..Axis::NONE }
+        let (outputs, pitch) = (size.div_ceil(stride), pitch as u32);
+        Axis { size, outputs, taps, stride, dilation, reach, start, pitch, ..Axis::NONE }
     }
 
     fn launch(outer: u32, down: Axis, along: Axis, inner: u32) -> Windows {
@@ -194,19 +247,19 @@ mod tests {
         Windows {
             outer_pitch: plane,
             inner,
-            outputs: outer * plane,
-            axes: [axis(1, 1, 1, 0, plane as usize), down, along],
+            outputs: outer * down.outputs * along.outputs * inner,
+            axes: [axis(1, 1, [1; 2], 0, plane as usize), down, along],
             ..Zeroable::zeroed()
         }
     }
 
-    fn check<O: KeyOrder>(order: O, w: &Windows) {
-        let count = w.outputs as usize;
+    fn check<O: KeyOrder>(order: O, outer: u32, w: &Windows) {
         let hash = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7;
-        let source: Vec<O::Key> = (0..count as u64).map(|i| Key::narrow(hash(i))).collect();
-        let mut found = vec![O::Key::LOWEST; count];
+        let source: Vec<O::Key> =
+            (0..u64::from(outer * w.outer_pitch)).map(|i| Key::narrow(hash(i))).collect();
+        let mut found = vec![O::Key::LOWEST; w.outputs as usize];
         assert!(run(order, w, &source, &mut found));
-        let mut expected = vec![O::Key::LOWEST; count];
+        let mut expected = vec![O::Key::LOWEST; w.outputs as usize];
         let out = Maxima { out: &mut expected, order, empty: O::Key::LOWEST };
         lines::run(w, Elements(order), &source, out);
         assert!(found == expected, "{w:?}");
@@ -215,31 +268,43 @@ mod tests {
     #[test]
     fn planes_are_as_lines_one_by_one() {
         let types = [ElementType::I8, ElementType::F16, ElementType::F32, ElementType::I64];
-        let mut tried = 0;
+        let mut tried = [0; 2];
         for (height, width) in [(1, 1), (1, 7), (5, 1), (3, 4), (6, 9), (13, 20)] {
-            for (taps, dilation, before) in
-                [(1, 1, 0), (2, 1, 1), (3, 1, 1), (4, 1, 1), (3, 2, 4), (5, 1, 0), (5, 1, 4)]
-            {
-                for (inner, outer) in [(1, 1), (1, 300), (3, 40)] {
-                    let line = (width * inner) as usize;
-                    let down = axis(height, taps, dilation, before, line);
-                    let along = axis(width, taps, dilation, before, inner as usize);
-                    let w = launch(outer, down, along, inner);
-                    if Planes::<u64>::new(&w).is_some() {
-                        let t = types[tried % types.len()];
-                        let ranking = Ranking { nan_above: u32::MAX, ..Ranking::MAXIMUM };
-                        with_order!(t, ranking, order => check(order, &w));
-                        tried += 1;
+            for (taps, dilation, before) in [
+                (1, 1, 0),
+                (2, 1, 1),
+                (3, 1, 1),
+                (4, 1, 1),
+                (3, 2, 4),
+                (5, 1, 0),
+                (5, 1, 4),
+                (9, 1, 4),
+            ] {
+                for (i, [inner, outer]) in [[1, 1], [1, 300], [3, 40]].into_iter().enumerate() {
+                    for strides in [[1, 1], [2, 2], [1, 3]] {
+                        let line = (width * inner) as usize;
+                        let [down, along] = strides.map(|stride| [dilation, stride]);
+                        let down = axis(height, taps, down, before, line);
+                        let mut along = axis(width, taps, along, before, inner as usize);
+                        // The last window may be missing.
+                        along.outputs -= u32::from(along.outputs > 1 && i == 1);
+                        let w = launch(outer, down, along, inner);
+                        if let Some(planes) = Planes::<u64>::new(&w) {
+                            let t = types[tried.iter().sum::<usize>() % types.len()];
+                            let ranking = Ranking { nan_above: u32::MAX, ..Ranking::MAXIMUM };
+                            with_order!(t, ranking, order => check(order, outer, &w));
+                            tried[usize::from(planes.picks.is_some())] += 1;
+                        }
                     }
                 }
             }
         }
-        assert!(tried > 60, "{tried}");
+        assert!(tried[0] > 50 && tried[1] > 100, "{tried:?}");
     }
 
     #[test]
     fn windows_that_reach_far_are_left_to_lines() {
-        let far = |dilation| axis(4, 3, dilation, dilation, 4);
+        let far = |dilation| axis(4, 3, [dilation, 1], dilation, 4);
         assert!(Planes::<u32>::new(&launch(1, far(2), far(2), 1)).is_some());
         assert!(Planes::<u32>::new(&launch(1, far(2), far(700_000_000), 1)).is_none());
         assert!(Planes::<u32>::new(&launch(1, far(700_000_000), far(2), 1)).is_none());

@@ -89,8 +89,11 @@ fn merge_rows<L: Load>(
     let count = keys.len();
     let row = |i: usize| (&source[rows[i] + offset..][..count], (rows[i] + offset) as u32);
     if FETCHED.contains(&size_of_val(row(0).0)) {
-        for line in (0..rows.len()).flat_map(|i| row(i).0.chunks(vector::<L::Item>())) {
-            prefetch(line, AHEAD);
+        for i in 0..rows.len() {
+            let row = row(i).0;
+            for at in (0..size_of_val(row)).step_by(64) {
+                prefetch(row, at + AHEAD);
+            }
         }
     }
     match rows.len() {
