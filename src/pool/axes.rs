@@ -142,6 +142,15 @@ impl Axis {
         *self == Self::plain(self.size)
     }
 
+    /// If windows are adjacent and cover the axis: an axis of the windows, and one of a window's elements,
+    /// all of which are one window.
+    pub(super) fn split(&self) -> Option<[Self; 2]> {
+        let adjacent = self.stride == self.taps && self.reach + 1 == self.taps && self.start == 0;
+        let covers = self.drift.is_none() && self.outputs * self.taps == self.size;
+        let whole = Self { size: self.taps, outputs: 1, stride: 1, ..*self };
+        (adjacent && covers).then_some([Self::plain(self.outputs), whole])
+    }
+
     /// Whether every tap but the first is `dilation` from the one before.
     pub(super) fn is_even(&self) -> bool {
         self.drift.is_none() && self.reach == (self.taps - 1) * self.dilation

@@ -52,11 +52,12 @@ impl<'a, K: Key> Planes<'a, K> {
         let line = along.size as usize * w.inner as usize;
         let plane = down.size as usize * line;
         let (above, left) = (before(down)?, before(along)?);
+        // With taps along the outer axis, a plane is the maximum of some.
+        before(outer)?;
         let dense = down.pitch as usize == line
             && (outer.size == 1 || outer.pitch as usize == plane)
             && w.outer_pitch as usize == outer.size as usize * plane;
         let same = |axis: &Axis| axis.stride == 1 && axis.outputs == axis.size;
-        let alone = outer.taps == 1 && same(outer) && before(outer) == Some(0);
         // Windows that reach farther are mostly padding.
         let near = |axis: &Axis, before: usize| {
             before.max(axis.reach as usize - before) <= axis.size as usize
@@ -70,7 +71,7 @@ impl<'a, K: Key> Planes<'a, K> {
             && plane * size_of::<K>() * along.taps as usize <= MAX_MASKS;
         let outputs = down.outputs as usize * w.line();
         let even = plane > 0 && (w.outputs as usize).is_multiple_of(outputs);
-        if !(dense && alone && small && even) {
+        if !(dense && small && even) {
             return None;
         }
         let gap = above.max(down.reach as usize - above) * line;
@@ -114,16 +115,16 @@ pub(super) fn run<O: KeyOrder>(
 ) -> bool {
     let Some(planes) = Planes::new(w) else { return false };
     let Planes { plane, outputs, gap, .. } = planes;
+    let volumes = (out.len() / outputs).div_ceil(w.axes[0].outputs as usize);
     // A binding may begin or end within a plane.
     let source = source.get(w.base as usize..);
-    let Some(source) = source.and_then(|source| source.get(..out.len() / outputs * plane)) else {
-        return false;
-    };
+    let elements = volumes * w.axes[0].size as usize * plane;
+    let Some(source) = source.and_then(|source| source.get(..elements)) else { return false };
     let some = (BLOCK / size_of::<O::Key>() / (plane + gap)).max(1);
     let work = |buffers: &mut [Vec<O::Key>; 2], first: usize, out: &mut [O::Key]| {
-        let blocks = source[first * plane..].chunks(some * plane);
-        for (source, out) in blocks.zip(out.chunks_mut(some * outputs)) {
-            dispatch(Block { order, planes: &planes, source, buffers: &mut *buffers, out });
+        for (i, out) in out.chunks_mut(some * outputs).enumerate() {
+            let (planes, first) = (&planes, first + i * some);
+            dispatch(Block { order, planes, source, first, buffers: &mut *buffers, out });
         }
     };
     if w.work() < PARALLEL_FROM {
@@ -143,6 +144,8 @@ struct Block<'a, O: KeyOrder> {
     order: O,
     planes: &'a Planes<'a, O::Key>,
     source: &'a [O::Key],
+    /// The number of the first one.
+    first: usize,
     buffers: &'a mut [Vec<O::Key>; 2],
     out: &'a mut [O::Key],
 }
@@ -151,34 +154,52 @@ impl<O: KeyOrder> Loop for Block<'_, O> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Self { order, planes, source, buffers: [keys, next], out } = self;
+        let Self { order, planes, source, first: number, buffers: [keys, next], out } = self;
         let Planes { w, line, plane, picks, outputs, gap, masks } = planes;
-        let [_, down, along] = &w.axes;
-        let inner = w.inner as usize;
+        let [outer, down, along] = &w.axes;
+        let (inner, count) = (w.inner as usize, out.len() / outputs);
         let left = -along.start as usize * inner;
         let right = along.reach as usize * inner - left;
         // Keys beyond the first and the last plane.
         let first = left.max(*gap);
-        let needed = first + source.len() / plane * (plane + gap) + right.max(*gap);
-        let space = needed + whole::<O::Key>(*plane) - plane;
+        let needed = first + count * (plane + gap) + right.max(*gap);
+        // Loops over whole vectors reach into the gap and the next plane, which are written later.
+        let whole = whole::<O::Key>(*plane);
+        let space = needed + whole - plane;
         if keys.len() < space {
             keys.resize(space, Zeroable::zeroed());
             next.resize(space, Zeroable::zeroed());
         }
-        let begins = (first..).step_by(plane + gap);
-        // Loops over whole vectors, into the gap and the next plane, which are written later.
-        let whole = whole::<O::Key>(*plane);
-        for (begin, i) in begins.clone().zip((0..source.len()).step_by(*plane)) {
-            let source = &source[i..];
-            let source = &source[..if source.len() < whole { *plane } else { whole }];
-            for (key, &item) in keys[begin..].iter_mut().zip(source) {
+        let begins = (0..count).map(|i| first + i * (plane + gap));
+        let depth = outer.outputs as usize;
+        let (mut volume, mut window) = (number / depth, number % depth);
+        for begin in begins.clone() {
+            let row = |place: usize| {
+                let source = &source[(volume * outer.size as usize + place) * plane..];
+                &source[..if source.len() < whole { *plane } else { whole }]
+            };
+            let mut others = (outer.taps > 1).then(|| outer.places(window));
+            let place = match &mut others {
+                Some(places) => places.next().unwrap_or(0),
+                None => window * outer.stride as usize,
+            };
+            for (key, &item) in keys[begin..].iter_mut().zip(row(place)) {
                 *key = order.key(item);
+            }
+            for place in others.into_iter().flatten() {
+                for (key, &item) in keys[begin..].iter_mut().zip(row(place)) {
+                    *key = order.key(item).max(*key);
+                }
+            }
+            window += 1;
+            if window == depth {
+                (volume, window) = (volume + 1, 0);
             }
         }
         // Windows along the lines.
         let taps = along.taps as usize;
         let apart = along.dilation as usize * inner;
-        for (begin, _) in begins.clone().zip(source.chunks_exact(*plane)) {
+        for begin in begins.clone() {
             next[begin - gap..begin].fill(O::Key::LOWEST);
             let own = &mut next[begin..][..whole];
             // The last tap may be read twice.
@@ -199,29 +220,33 @@ impl<O: KeyOrder> Loop for Block<'_, O> {
                 }
             }
         }
-        let after = first + source.len() / plane * (plane + gap) - gap;
+        let after = first + count * (plane + gap) - gap;
         next[after..needed].fill(O::Key::LOWEST);
         next[..first].fill(O::Key::LOWEST);
         let above = -down.start as usize * line;
         let taps = down.taps as usize;
         let (found, _) = windows(next, keys, needed, taps, down.dilation as usize * line);
-        let planes = begins.zip(out.chunks_exact_mut(*outputs));
-        let Some(picks) = picks else {
-            for (begin, out) in planes {
-                for (out, &key) in out.iter_mut().zip(&found[begin - above..]) {
-                    *out = order.bits(key);
+        for (begin, i) in begins.zip((0..out.len()).step_by(*outputs)) {
+            let found = &found[begin - above..][..whole];
+            match picks {
+                None => {
+                    let out = &mut out[i..];
+                    let count = if out.len() < whole { *outputs } else { whole };
+                    for (out, &key) in out[..count].iter_mut().zip(found) {
+                        *out = order.bits(key);
+                    }
+                }
+                Some(picks) => {
+                    for (out, &pick) in out[i..].iter_mut().zip(picks) {
+                        *out = found[pick as usize];
+                    }
                 }
             }
-            return;
-        };
-        for (begin, out) in planes {
-            let found = &found[begin - above..][..*plane];
-            for (out, &pick) in out.iter_mut().zip(picks) {
-                *out = found[pick as usize];
-            }
         }
-        for out in out {
-            *out = order.bits(*out);
+        if picks.is_some() {
+            for out in out {
+                *out = order.bits(*out);
+            }
         }
     }
 }
@@ -242,21 +267,22 @@ mod tests {
         Axis { size, outputs, taps, stride, dilation, reach, start, pitch, ..Axis::NONE }
     }
 
-    fn launch(outer: u32, down: Axis, along: Axis, inner: u32) -> Windows {
-        let plane = down.size * along.size * inner;
+    fn launch(volumes: u32, axes: [Axis; 3], inner: u32) -> Windows {
+        let elements: u32 = axes.iter().map(|axis| axis.size).product();
+        let outputs: u32 = axes.iter().map(|axis| axis.outputs).product();
         Windows {
-            outer_pitch: plane,
+            outer_pitch: elements * inner,
             inner,
-            outputs: outer * down.outputs * along.outputs * inner,
-            axes: [axis(1, 1, [1; 2], 0, plane as usize), down, along],
+            outputs: volumes * outputs * inner,
+            axes,
             ..Zeroable::zeroed()
         }
     }
 
-    fn check<O: KeyOrder>(order: O, outer: u32, w: &Windows) {
+    fn check<O: KeyOrder>(order: O, volumes: u32, w: &Windows) {
         let hash = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7;
         let source: Vec<O::Key> =
-            (0..u64::from(outer * w.outer_pitch)).map(|i| Key::narrow(hash(i))).collect();
+            (0..u64::from(volumes * w.outer_pitch)).map(|i| Key::narrow(hash(i))).collect();
         let mut found = vec![O::Key::LOWEST; w.outputs as usize];
         assert!(run(order, w, &source, &mut found));
         let mut expected = vec![O::Key::LOWEST; w.outputs as usize];
@@ -280,7 +306,7 @@ mod tests {
                 (5, 1, 4),
                 (9, 1, 4),
             ] {
-                for (i, [inner, outer]) in [[1, 1], [1, 300], [3, 40]].into_iter().enumerate() {
+                for (i, [inner, volumes]) in [[1, 1], [1, 300], [3, 40]].into_iter().enumerate() {
                     for strides in [[1, 1], [2, 2], [1, 3]] {
                         let line = (width * inner) as usize;
                         let [down, along] = strides.map(|stride| [dilation, stride]);
@@ -288,11 +314,16 @@ mod tests {
                         let mut along = axis(width, taps, along, before, inner as usize);
                         // The last window may be missing.
                         along.outputs -= u32::from(along.outputs > 1 && i == 1);
-                        let w = launch(outer, down, along, inner);
+                        let outer = match tried[1] % 3 {
+                            0 => axis(5, 3, [1, 2], 1, height as usize * line),
+                            1 => axis(4, 2, [2, 1], 0, height as usize * line),
+                            _ => axis(1, 1, [1; 2], 0, height as usize * line),
+                        };
+                        let w = launch(volumes, [outer, down, along], inner);
                         if let Some(planes) = Planes::<u64>::new(&w) {
                             let t = types[tried.iter().sum::<usize>() % types.len()];
                             let ranking = Ranking { nan_above: u32::MAX, ..Ranking::MAXIMUM };
-                            with_order!(t, ranking, order => check(order, outer, &w));
+                            with_order!(t, ranking, order => check(order, volumes, &w));
                             tried[usize::from(planes.picks.is_some())] += 1;
                         }
                     }
@@ -305,8 +336,12 @@ mod tests {
     #[test]
     fn windows_that_reach_far_are_left_to_lines() {
         let far = |dilation| axis(4, 3, [dilation, 1], dilation, 4);
-        assert!(Planes::<u32>::new(&launch(1, far(2), far(2), 1)).is_some());
-        assert!(Planes::<u32>::new(&launch(1, far(2), far(700_000_000), 1)).is_none());
-        assert!(Planes::<u32>::new(&launch(1, far(700_000_000), far(2), 1)).is_none());
+        let planes = |down, along| {
+            let w = launch(1, [axis(1, 1, [1; 2], 0, 16), far(down), far(along)], 1);
+            Planes::<u32>::new(&w).is_some()
+        };
+        assert!(planes(2, 2));
+        assert!(!planes(2, 700_000_000));
+        assert!(!planes(700_000_000, 2));
     }
 }
