@@ -4,7 +4,7 @@ use super::clear_word;
 use crate::base::threads;
 use crate::plan::{Call, Kernel, Lines, Placement, Shader, first_params};
 use crate::tensor::key::{KeyOrder, Lane, Ranking, with_order};
-use crate::vector::{self, Elements, PARALLEL_FROM};
+use crate::vector::{self, Elements, PARALLEL_FROM, is_narrow};
 use crate::wgsl::params;
 
 /// The maximum of each column, or of each piece of one. `unaligned`: rows or results are not whole
@@ -53,8 +53,11 @@ pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
     with_order!(shader.element, params.ranking, order => {
         let lines = call.lines(params.base, params.width);
         let (source, result) = call.one();
-        let rows = params.len.div_ceil(params.width) as usize;
-        Matrices { p: params, source, lines, load: Elements(order), rows }.run(result);
+        let (len, width) = (params.len as usize, params.width as usize);
+        let rows = len.div_ceil(width);
+        let whole = params.splits == 1 && rows * width == len && lines.view.is_none();
+        let narrow = whole && is_narrow(rows, width);
+        Matrices { p: params, source, lines, load: Elements(order), rows, narrow }.run(result);
     });
 }
 
@@ -66,6 +69,8 @@ struct Matrices<'a, O: KeyOrder> {
     load: Elements<O>,
     /// Rows of a matrix.
     rows: usize,
+    /// Whether matrices are narrow and whole.
+    narrow: bool,
 }
 
 impl<O: KeyOrder> Matrices<'_, O> {
@@ -78,7 +83,7 @@ impl<O: KeyOrder> Matrices<'_, O> {
         let threads = threads::count();
         if work < PARALLEL_FROM {
             self.part(0, result);
-        } else if width <= TILE && outputs / width >= threads {
+        } else if self.narrow || width <= TILE && outputs / width >= threads {
             let some = (PARALLEL_FROM / (width * chunk)).max(1) * width;
             threads::each_chunk(result, some, |i, out| self.part(i * some, out));
         } else {
@@ -97,6 +102,11 @@ impl<O: KeyOrder> Matrices<'_, O> {
     /// one fits.
     fn part(&self, first: usize, result: &mut [O::Key]) {
         let width = self.p.width as usize;
+        if self.narrow {
+            let items = &self.source[self.p.base as usize + first * self.rows..];
+            let items = &items[..result.len() * self.rows];
+            return vector::matrices(self.load, items, [self.rows, width], result);
+        }
         let (mut unit, mut column) = (first / width, first % width);
         let mut keys = [O::Key::LOWEST; TILE];
         let count = if width > TILE { TILE } else { TILE / width * width };

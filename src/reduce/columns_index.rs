@@ -7,7 +7,7 @@ use super::positions::{Counting, Launch, Out, each_part};
 use crate::base::threads;
 use crate::plan::{Call, Kernel, Shader};
 use crate::tensor::key::{KeyOrder, Lane, with_order};
-use crate::vector::{self, Elements};
+use crate::vector::{self, Elements, PARALLEL_FROM, has_places};
 use crate::wgsl::params;
 
 /// The maximum of each column, or of each piece of one, and its position. `from_positions`: the
@@ -49,6 +49,10 @@ impl<O: KeyOrder> Launch<'_, O> {
             (p.result_base as usize, p.outputs as usize, p.width as usize);
         let values = &mut values[first..first + outputs];
         let elements = outputs * p.chunk as usize;
+        let rows = p.len as usize / width;
+        if p.splits == 1 && self.lines.view.is_none() && has_places(rows, width) {
+            return self.narrow(p, [rows, width], values, positions);
+        }
         // Whole units, or parts of one.
         let share = outputs.div_ceil(2 * threads::count()).max(1);
         let count = match TILE / width {
@@ -63,6 +67,32 @@ impl<O: KeyOrder> Launch<'_, O> {
                 let columns = (width - column).min(out.values.len() - done);
                 self.unit(p, unit, column..column + columns, &mut out, done);
                 done += columns;
+            }
+        });
+    }
+
+    /// The columns of narrow matrices.
+    fn narrow(
+        &self,
+        p: &columns::Params,
+        [rows, width]: [usize; 2],
+        values: &mut [O::Key],
+        positions: &mut [u32],
+    ) {
+        let (len, base, last) = (rows * width, p.base as usize, self.positions.last());
+        let count = (PARALLEL_FROM / len).max(1) * width;
+        each_part(values.len() * rows, count, values, positions, |first, mut out| {
+            let begin = base + first * rows;
+            let items = &self.source[begin..][..out.values.len() * rows];
+            let mut places = vec![0; out.values.len()];
+            vector::matrix_places(self.order, items, [rows, width], last, &mut places);
+            let mut at = 0;
+            for matrix in (begin..).step_by(len).take(places.len() / width) {
+                for column in 0..width {
+                    let row = places[at] as usize;
+                    self.store(&mut out, at, matrix + row * width + column, row);
+                    at += 1;
+                }
             }
         });
     }

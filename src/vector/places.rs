@@ -71,9 +71,9 @@ impl<O: KeyOrder> Loop for Places<'_, O> {
 
 /// Ranks with places. If ranks are equal, the higher place wins or, if `tie_mask` inverts places, the lower one.
 #[derive(Clone, Copy)]
-struct PlacedRanks<O> {
-    order: O,
-    tie_mask: u32,
+pub(super) struct PlacedRanks<O> {
+    pub order: O,
+    pub tie_mask: u32,
 }
 
 impl<O: KeyOrder> Load for PlacedRanks<O> {
