@@ -1,6 +1,6 @@
 //! Items of growing size: time should be linear in bytes, whatever the axes. The smallest show the
 //! fixed cost of a call. Windows of growing size on 4 MiB: 63 x 63 should take at most three times as
-//! long as 3 x 3.
+//! long as 3 x 3. Sets and lines of few elements on 16 MiB: loops over one of them would be too short.
 
 use std::path::PathBuf;
 
@@ -43,7 +43,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 fn items(max_bytes: usize) -> Vec<Item> {
     let sizes = || (0..).map(|i| MIN_BYTES << i).take_while(move |&bytes| bytes <= max_bytes);
     let kinds = [all, rows, columns, pool, segments];
-    kinds.into_iter().flat_map(|kind| sizes().map(kind)).chain(windows()).collect()
+    let grown = kinds.into_iter().flat_map(|kind| sizes().map(kind));
+    grown.chain(windows()).chain(narrow()).chain(planes()).collect()
 }
 
 fn item(op: &str, name: &str, shape: &[usize], attrs: Value, results: usize) -> Item {
@@ -89,6 +90,40 @@ fn windows() -> impl Iterator<Item = Item> {
             let name = format!("{layout} window {k} x {k}");
             item("MaxPool", &name, &shape, attrs, shape.iter().product())
         })
+    })
+}
+
+/// Columns of narrow matrices, with and without positions.
+fn narrow() -> impl Iterator<Item = Item> {
+    let matrices = [[2, 2], [5, 3], [16, 3], [100, 8]].into_iter();
+    matrices.flat_map(|[rows, width]| {
+        [false, true].map(|indices| {
+            let count = (4 << 20) / (rows * width);
+            let attrs = json!({ "axes": [1], "indices": indices });
+            let name =
+                format!("columns of {rows} x {width}{}", if indices { ", positions" } else { "" });
+            let results = count * width * if indices { 3 } else { 1 };
+            item("ReduceMax", &name, &[count, rows, width], attrs, results)
+        })
+    })
+}
+
+/// Windows with a stride of 2, and as many elements of padding as fit before them, on small planes.
+fn planes() -> impl Iterator<Item = Item> {
+    let planes =
+        [(vec![7, 7], 3), (vec![14, 14], 2), (vec![28, 28], 3), (vec![8, 8, 8], 2), (vec![64], 2)];
+    planes.into_iter().map(|(spatial, k)| {
+        let axes = spatial.len();
+        let count = (4 << 20) / spatial.iter().product::<usize>();
+        let pad = (k - 1) / 2;
+        let results = spatial.iter().map(|size| (size + 2 * pad - k) / 2 + 1).product::<usize>();
+        let attrs = json!({
+            "kernel": vec![k; axes], "strides": vec![2; axes], "pads": vec![pad; 2 * axes],
+            "dilations": vec![1; axes], "layout": "NCHW", "indices": false,
+        });
+        let name = format!("window of {k} on {spatial:?}");
+        let shape: Vec<usize> = [1, count].into_iter().chain(spatial).collect();
+        item("MaxPool", &name, &shape, attrs, count * results)
     })
 }
 

@@ -265,6 +265,28 @@ pub(super) fn few_enough(pieces: u128) -> Result<()> {
 mod tests {
     use super::*;
 
+    /// Only windows that are adjacent and cover the axis are sets of a reduction.
+    #[test]
+    fn adjacent_windows_are_split() {
+        let axis = |size, outputs, taps, stride, dilation| {
+            let reach = (taps - 1) * dilation;
+            Axis { size, outputs, taps, stride, dilation, reach, ..Axis::plain(size) }
+        };
+        let [windows, whole] = axis(12, 4, 3, 3, 1).split().unwrap();
+        assert_eq!((windows, whole.size), (Axis::plain(4), 3));
+        assert!(whole.is_whole());
+        // A partial window, overlapping windows, gaps, dilation, padding.
+        let others = [
+            axis(13, 4, 3, 3, 1),
+            axis(11, 4, 3, 3, 1),
+            axis(5, 4, 2, 1, 1),
+            axis(12, 4, 2, 3, 1),
+            axis(12, 4, 3, 3, 2),
+            Axis { start: -1, ..axis(12, 4, 3, 3, 1) },
+        ];
+        assert!(others.iter().all(|axis| axis.split().is_none()));
+    }
+
     /// `turned` gives the windows that have an element, also for a part of an axis's windows.
     #[test]
     fn elements_know_their_windows() {

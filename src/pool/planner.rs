@@ -69,13 +69,13 @@ impl Planner<'_> {
     fn maxima(&mut self, mut axes: Vec<Axis>, reduce: &reduce::Tuning) -> Result<()> {
         let mut source = Region::all(0);
         let target = Region::all(1);
-        // On the CPU, adjacent windows along one axis are rows of a reduction, which is faster.
+        // On the CPU, adjacent windows along one axis are sets of a reduction, which is faster.
         let mut windows = (0..axes.len()).filter(|&i| !axes[i].is_plain());
         if self.tuning.cpu.is_some()
             && let (Some(only), None) = (windows.next(), windows.next())
-            && let Some(rows) = axes[only].split()
+            && let Some(sets) = axes[only].split()
         {
-            axes.splice(only..=only, rows);
+            axes.splice(only..=only, sets);
         }
         // If one window is a whole axis, the planner of reductions distributes the work.
         if axes.iter().any(Axis::is_whole) {

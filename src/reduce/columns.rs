@@ -4,7 +4,7 @@ use super::clear_word;
 use crate::base::threads;
 use crate::plan::{Call, Kernel, Lines, Placement, Shader, first_params};
 use crate::tensor::key::{KeyOrder, Lane, Ranking, with_order};
-use crate::vector::{self, Elements, PARALLEL_FROM, is_narrow};
+use crate::vector::{self, Elements, PARALLEL_FROM};
 use crate::wgsl::params;
 
 /// The maximum of each column, or of each piece of one. `unaligned`: rows or results are not whole
@@ -56,8 +56,7 @@ pub(crate) fn run(shader: &Shader, mut call: Call<'_, '_>) {
         let (len, width) = (params.len as usize, params.width as usize);
         let rows = len.div_ceil(width);
         let whole = params.splits == 1 && rows * width == len && lines.view.is_none();
-        let narrow = whole && is_narrow(rows, width);
-        Matrices { p: params, source, lines, load: Elements(order), rows, narrow }.run(result);
+        Matrices { p: params, source, lines, load: Elements(order), rows, whole }.run(result);
     });
 }
 
@@ -69,11 +68,15 @@ struct Matrices<'a, O: KeyOrder> {
     load: Elements<O>,
     /// Rows of a matrix.
     rows: usize,
-    /// Whether matrices are narrow and whole.
-    narrow: bool,
+    /// Whether units are matrices, whose rows follow each other.
+    whole: bool,
 }
 
 impl<O: KeyOrder> Matrices<'_, O> {
+    fn is_narrow(&self) -> bool {
+        self.whole && vector::is_narrow::<O::Key>(self.rows, self.p.width as usize)
+    }
+
     fn run(&self, result: &mut [O::Key]) {
         let (outputs, first) = (self.p.outputs as usize, self.p.result_base as usize);
         clear_word(result, first + outputs);
@@ -83,7 +86,7 @@ impl<O: KeyOrder> Matrices<'_, O> {
         let threads = threads::count();
         if work < PARALLEL_FROM {
             self.part(0, result);
-        } else if self.narrow || width <= TILE && outputs / width >= threads {
+        } else if self.is_narrow() || width <= TILE && outputs / width >= threads {
             let some = (PARALLEL_FROM / (width * chunk)).max(1) * width;
             threads::each_chunk(result, some, |i, out| self.part(i * some, out));
         } else {
@@ -102,7 +105,7 @@ impl<O: KeyOrder> Matrices<'_, O> {
     /// one fits.
     fn part(&self, first: usize, result: &mut [O::Key]) {
         let width = self.p.width as usize;
-        if self.narrow {
+        if self.is_narrow() {
             let items = &self.source[self.p.base as usize + first * self.rows..];
             let items = &items[..result.len() * self.rows];
             return vector::matrices(self.load, items, [self.rows, width], result);

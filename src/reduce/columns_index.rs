@@ -50,7 +50,7 @@ impl<O: KeyOrder> Launch<'_, O> {
         let values = &mut values[first..first + outputs];
         let elements = outputs * p.chunk as usize;
         let rows = p.len as usize / width;
-        if p.splits == 1 && self.lines.view.is_none() && has_places(rows, width) {
+        if p.splits == 1 && self.lines.view.is_none() && has_places::<O::Key>(rows, width) {
             return self.narrow(p, [rows, width], values, positions);
         }
         // Whole units, or parts of one.

@@ -1,6 +1,6 @@
 //! Positions of maxima: how they count, and what the CPU kernels that find them share.
 //!
-//! A kernel first reduces some elements without positions, and then searches them for the position
+//! Most kernels first reduce some elements without positions, and then search them for the position
 //! of the maximum: they are few, or still in a cache.
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};

@@ -152,13 +152,14 @@ mod tests {
     fn places_are_those_of_the_highest_rank() {
         let mut state = 0x2545_f491_4f6c_dd1d_u64;
         // NaNs and zeros of all types among them.
-        let some = [0, 1 << 63, 0x8000_8000_8000_8080, u64::MAX, 0x7fff_7fff_7fff_ffff];
+        let some =
+            [0, 1 << 63, 1 << 31, 1 << 15, 0x8000_8000_8000_8080, u64::MAX, 0x7fff_7fff_7fff_ffff];
         let mut random = || {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
             match state % 12 {
-                i @ 0..5 => some[i as usize],
+                i @ 0..7 => some[i as usize],
                 _ => state,
             }
         };

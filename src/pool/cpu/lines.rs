@@ -80,7 +80,7 @@ pub(super) fn run<L: Load, O: Output<Lane = L::Lane>>(
     let places = keys.max(4 * (reach + 1) * tile) / tile;
     let strip = (places - reach - 1) / stride + 1;
     // Whole vectors of results.
-    let whole = strip / vector::<L::Lane>() * vector::<L::Lane>();
+    let whole = if tile == 1 { strip / vector::<L::Lane>() * vector::<L::Lane>() } else { strip };
     let strip = if strip < windows && whole > 0 { whole } else { strip.min(windows) };
     let pool = Pool { w, load, source, tile, strip, tripled };
 

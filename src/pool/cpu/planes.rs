@@ -15,9 +15,11 @@ use crate::pool::params::{Axis, Windows};
 use crate::tensor::key::{Key, KeyOrder, Lane};
 use crate::vector::{Loop, PARALLEL_FROM, dispatch, vector, windows};
 
-/// Maximum bytes of a line, of a line whose windows have results only at some elements, and of all masks.
+/// Maximum bytes of a line, and of all masks.
 const MAX_LINE: usize = 512;
-const MAX_PICKED_LINE: usize = 128;
+/// Maximum bytes and elements of a line of which only some elements have results: these are picked one by one.
+const MAX_PICKED_BYTES: usize = 128;
+const MAX_PICKED: usize = 64;
 const MAX_MASKS: usize = 16 << 10;
 
 /// Planes in which each window has an element of its own among its taps.
@@ -63,7 +65,16 @@ impl<'a, K: Key> Planes<'a, K> {
             before.max(axis.reach as usize - before) <= axis.size as usize
         };
         let all = same(down) && same(along);
-        let max_line = if all { MAX_LINE } else { MAX_PICKED_LINE };
+        // Windows that leave out much would read it here.
+        let covered = |axis: &Axis| {
+            4 * u64::from(axis.outputs) * u64::from(axis.taps) >= 3 * u64::from(axis.size)
+        };
+        let picked = line <= MAX_PICKED && covered(down) && covered(along) && covered(outer);
+        let max_line = match (all, picked) {
+            (true, _) => MAX_LINE,
+            (_, true) => MAX_PICKED_BYTES,
+            _ => 0,
+        };
         let small = near(down, above)
             && near(along, left)
             && line * size_of::<K>() <= max_line
@@ -116,10 +127,7 @@ pub(super) fn run<O: KeyOrder>(
     let Some(planes) = Planes::new(w) else { return false };
     let Planes { plane, outputs, gap, .. } = planes;
     let volumes = (out.len() / outputs).div_ceil(w.axes[0].outputs as usize);
-    // A binding may begin or end within a plane.
-    let source = source.get(w.base as usize..);
-    let elements = volumes * w.axes[0].size as usize * plane;
-    let Some(source) = source.and_then(|source| source.get(..elements)) else { return false };
+    let source = &source[w.base as usize..][..volumes * w.axes[0].size as usize * plane];
     let some = (BLOCK / size_of::<O::Key>() / (plane + gap)).max(1);
     let work = |buffers: &mut [Vec<O::Key>; 2], first: usize, out: &mut [O::Key]| {
         for (i, out) in out.chunks_mut(some * outputs).enumerate() {
@@ -163,7 +171,7 @@ impl<O: KeyOrder> Loop for Block<'_, O> {
         // Keys beyond the first and the last plane.
         let first = left.max(*gap);
         let needed = first + count * (plane + gap) + right.max(*gap);
-        // Loops over whole vectors reach into the gap and the next plane, which are written later.
+        // Loops over whole vectors reach into the gap and the next plane, which are written later, or masked.
         let whole = whole::<O::Key>(*plane);
         let space = needed + whole - plane;
         if keys.len() < space {
@@ -271,6 +279,7 @@ mod tests {
         let elements: u32 = axes.iter().map(|axis| axis.size).product();
         let outputs: u32 = axes.iter().map(|axis| axis.outputs).product();
         Windows {
+            base: 3,
             outer_pitch: elements * inner,
             inner,
             outputs: volumes * outputs * inner,
@@ -281,8 +290,9 @@ mod tests {
 
     fn check<O: KeyOrder>(order: O, volumes: u32, w: &Windows) {
         let hash = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7;
-        let source: Vec<O::Key> =
-            (0..u64::from(volumes * w.outer_pitch)).map(|i| Key::narrow(hash(i))).collect();
+        let source: Vec<O::Key> = (0..u64::from(w.base + volumes * w.outer_pitch))
+            .map(|i| Key::narrow(hash(i)))
+            .collect();
         let mut found = vec![O::Key::LOWEST; w.outputs as usize];
         assert!(run(order, w, &source, &mut found));
         let mut expected = vec![O::Key::LOWEST; w.outputs as usize];
