@@ -139,41 +139,35 @@ fn blocks<L: Load, T>(
         out.chunks_mut(matrices * width).zip(items.chunks(matrices.saturating_mul(len)))
     {
         let count = out.len() / width;
-        if together == rows {
-            load_row::<L, false>(load, items, (numbers, 0), &mut keys[..items.len()]);
-        } else {
-            for number in 0..count {
-                let (items, keys) = (&items[number * len..], &mut keys[number * wide..]);
-                // The last rows may overlap those before.
-                for row in (0..rows).step_by(together).map(|row| row.min(rows - together)) {
-                    let (items, numbers) = (&items[row * width..], (numbers, row as u32));
-                    // Vectors may reach beyond the end, into keys that are written later.
-                    let space = keys.len().min(items.len());
-                    let keys = &mut keys[..if whole <= space { whole } else { wide }];
-                    match row {
-                        0 => load_row::<L, false>(load, items, numbers, keys),
-                        _ => load_row::<L, true>(load, items, numbers, keys),
-                    }
-                }
+        // If no rows are merged, all matrices at once.
+        let (starts, last) = if together == rows { (1, 0) } else { (count, rows - together) };
+        for number in 0..starts {
+            let (items, keys) = (&items[number * len..], &mut keys[number * wide..]);
+            let space = keys.len().min(items.len());
+            // Vectors may reach beyond the end, into keys that are written later.
+            let some = if together == rows { space } else { whole };
+            load_row::<L, false>(load, items, (numbers, 0), &mut keys[..some.min(space)]);
+            // The last rows may overlap those before.
+            for row in (together..rows).step_by(together).map(|row| row.min(last)) {
+                let items = &items[row * width..];
+                let some = if whole <= keys.len().min(items.len()) { whole } else { wide };
+                load_row::<L, true>(load, items, (numbers, row as u32), &mut keys[..some]);
             }
         }
         let (found, next) = windows(keys, next, count * wide, together, width);
-        // Copies of a few sizes need no call; a later one overwrites what follows a row.
-        match width {
-            _ if width == wide => {
-                store(out, &found[..count * width]);
-                continue;
-            }
-            ..=4 => copy::<L::Lane, 4>(found, next, count, wide, width),
-            ..=SLACK => copy::<L::Lane, SLACK>(found, next, count, wide, width),
-            _ => {
-                for number in 0..count {
-                    let found = &found[number * wide..][..width];
-                    next[number * width..][..width].copy_from_slice(found);
+        let mut picked = &*found;
+        if width < wide {
+            for number in 0..count {
+                let (found, next) = (&found[number * wide..], &mut next[number * width..]);
+                // A copy of few keys needs no call; a later one overwrites what follows a row.
+                match width {
+                    ..=SLACK => next[..SLACK].copy_from_slice(&found[..SLACK]),
+                    _ => next[..width].copy_from_slice(&found[..width]),
                 }
             }
+            picked = next;
         }
-        store(out, &next[..count * width]);
+        store(out, &picked[..count * width]);
     }
 }
 
@@ -211,20 +205,6 @@ fn shape<L: Lane>(rows: usize, width: usize) -> (usize, usize) {
     };
     let together = rows.div_ceil(rows.div_ceil(some));
     (together, together * width)
-}
-
-/// Copies the first `width` keys of each matrix, and perhaps more.
-#[inline(always)]
-fn copy<L: Lane, const N: usize>(
-    found: &[L],
-    next: &mut [L],
-    count: usize,
-    wide: usize,
-    width: usize,
-) {
-    for number in 0..count {
-        next[number * width..][..N].copy_from_slice(&found[number * wide..][..N]);
-    }
 }
 
 #[cfg(test)]
