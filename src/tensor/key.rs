@@ -125,6 +125,8 @@ pub(crate) trait Key: Lane + BitAnd<Output = Self> {
     fn found(self, position: u32) -> Self::Found;
     /// The position; `u32::MAX` for [`Lane::LOWEST`].
     fn position(found: Self::Found) -> u32;
+    /// The key without its position.
+    fn unfound(found: Self::Found) -> Self;
     /// A key and a small number as one integer, which may be narrower than `Found`. If keys are equal,
     /// the integer with the largest number is the largest.
     type Placed: Lane;
@@ -189,6 +191,10 @@ macro_rules! keys {
             #[inline(always)]
             fn position(found: $found) -> u32 {
                 !(found as u32)
+            }
+            #[inline(always)]
+            fn unfound(found: $found) -> Self {
+                (found >> 32) as $key
             }
             type Placed = $placed;
             #[inline(always)]

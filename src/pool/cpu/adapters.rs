@@ -3,7 +3,7 @@
 
 use crate::pool::params::Numbering;
 use crate::tensor::key::{Key, KeyOrder, Lane};
-use crate::vector::{Load, vector};
+use crate::vector::{Load, Loop, dispatch, vector};
 
 /// Elements, and their positions in the source.
 #[derive(Clone, Copy)]
@@ -48,6 +48,8 @@ pub(super) trait Output: Send + Sized {
     /// Stores `count` results from `at` on, and may store as many more as `found` and the output have: callers
     /// give more only if a later call overwrites them.
     fn store(&mut self, at: usize, found: impl ExactSizeIterator<Item = Self::Lane>, count: usize);
+    /// Stores the results that the output still holds.
+    fn flush(&mut self) {}
     /// Stores the results of windows without elements, unless their lanes hold them already.
     fn store_empty(&mut self, _at: usize, _count: usize) {}
 }
@@ -128,41 +130,77 @@ impl<O: KeyOrder> Output for Positions<'_, O> {
 
 /// Maxima and their indices, of one or two words each.
 pub(super) struct Indices<'a, O: KeyOrder> {
-    pub n: &'a Numbering,
+    n: &'a Numbering,
     /// The key of a window without elements.
-    pub empty: O::Key,
-    pub order: O,
-    pub source: &'a [O::Key],
+    empty: O::Key,
+    order: O,
+    source: &'a [O::Key],
     /// The number of the first result.
-    pub first: usize,
-    pub values: &'a mut [O::Key],
-    pub indices: &'a mut [u32],
+    first: usize,
+    values: &'a mut [O::Key],
+    indices: &'a mut [u32],
+    waiting: Waiting<<O::Key as Key>::Found>,
 }
 
-impl<O: KeyOrder> Output for Indices<'_, O> {
-    type Lane = <O::Key as Key>::Found;
+/// Neighbouring results that are stored together: lines may be too short for vectors.
+struct Waiting<L> {
+    found: Vec<L>,
+    at: usize,
+    count: usize,
+}
 
-    fn split(self, at: usize) -> (Self, Self) {
-        let (values, more_values) = self.values.split_at_mut(at);
-        let (indices, more) = self.indices.split_at_mut(at * self.n.index_words as usize);
-        let first = self.first + at;
-        (
-            Self { values, indices, ..self },
-            Self { values: more_values, indices: more, first, ..self },
-        )
+impl<L> Waiting<L> {
+    const NONE: Self = Self { found: vec![], at: 0, count: 0 };
+}
+
+/// About how many results wait.
+const WAITING: usize = 256;
+
+impl<'a, O: KeyOrder> Indices<'a, O> {
+    /// All results of a launch, of which those of windows without elements have the key `empty`.
+    pub fn new(
+        order: O,
+        n: &'a Numbering,
+        empty: O::Key,
+        source: &'a [O::Key],
+        (values, indices): (&'a mut [O::Key], &'a mut [u32]),
+    ) -> Self {
+        Self { n, empty, order, source, first: 0, values, indices, waiting: Waiting::NONE }
     }
 
+    /// Stores results whose ranks give their elements, if indices are distances.
     #[inline(always)]
-    fn store(&mut self, at: usize, found: impl ExactSizeIterator<Item = Self::Lane>, count: usize) {
-        let (n, words) = (self.n, self.n.index_words as usize);
-        let values = &mut self.values[at..at + count];
-        let indices = &mut self.indices[at * words..(at + count) * words];
-        let are_distances = n.are_distances();
-        let offset = u64::from(n.offset_high) << 32 | u64::from(n.offset_low);
-        let results = values.iter_mut().zip(indices.chunks_exact_mut(words));
-        for (i, ((value, index), found)) in results.zip(found).enumerate() {
-            let position = O::Key::position(found);
-            let (key, distance) = match position {
+    fn store_alone(&mut self) {
+        let (n, order) = (self.n, self.order);
+        let Waiting { ref found, at, count } = self.waiting;
+        let (found, indices) = (&found[..count], &mut *self.indices);
+        for (value, &found) in self.values[at..].iter_mut().zip(found) {
+            *value = order.bits(O::Key::unfound(found));
+        }
+        let index =
+            |found| n.offset() + u64::from(O::Key::position(found).wrapping_sub(n.plane_base));
+        if n.index_words == 1 {
+            for (low, &found) in indices[at..].iter_mut().zip(found) {
+                *low = index(found) as u32;
+            }
+        } else {
+            let pairs = indices.as_chunks_mut::<2>().0;
+            for ([low, high], &found) in pairs[at..].iter_mut().zip(found) {
+                let index = index(found);
+                (*low, *high) = (index as u32, (index >> 32) as u32);
+            }
+        }
+    }
+
+    /// Stores results one by one.
+    #[inline(always)]
+    fn store_each(&mut self) {
+        let (n, order, words) = (self.n, self.order, self.n.index_words as usize);
+        let Waiting { ref found, at, count } = self.waiting;
+        let indices = self.indices[at * words..].chunks_exact_mut(words);
+        let results = self.values[at..].iter_mut().zip(indices).zip(&found[..count]);
+        for (i, ((value, index), &found)) in results.enumerate() {
+            let (key, distance) = match O::Key::position(found) {
                 NONE => {
                     let number = (self.first + at + i) as u32;
                     let channel = (number + n.first_channel) % n.channels;
@@ -170,13 +208,12 @@ impl<O: KeyOrder> Output for Indices<'_, O> {
                 }
                 // A plane of which a launch has a part may begin before the binding.
                 at => {
-                    let key = self.order.key(self.source[at as usize]);
+                    let key = order.key(self.source[at as usize]);
                     (key, at.wrapping_sub(n.plane_base))
                 }
             };
-            *value = self.order.bits(key);
-            let found =
-                if are_distances { offset + u64::from(distance) } else { n.index_of(distance) };
+            *value = order.bits(key);
+            let found = n.index_of(distance);
             index[0] = found as u32;
             if let Some(high) = index.get_mut(1) {
                 *high = (found >> 32) as u32;
@@ -185,10 +222,73 @@ impl<O: KeyOrder> Output for Indices<'_, O> {
     }
 }
 
+impl<O: KeyOrder> Output for Indices<'_, O> {
+    type Lane = <O::Key as Key>::Found;
+
+    fn split(self, at: usize) -> (Self, Self) {
+        let (values, more_values) = self.values.split_at_mut(at);
+        let (indices, more) = self.indices.split_at_mut(at * self.n.index_words as usize);
+        let (first, waiting) = (self.first + at, Waiting::NONE);
+        (
+            Self { values, indices, ..self },
+            Self { values: more_values, indices: more, first, waiting, ..self },
+        )
+    }
+
+    #[inline(always)]
+    fn store(&mut self, at: usize, found: impl ExactSizeIterator<Item = Self::Lane>, count: usize) {
+        let Waiting { at: begin, count: waiting, .. } = self.waiting;
+        if waiting + count > WAITING || begin + waiting != at {
+            self.flush();
+            self.waiting.at = at;
+        }
+        let Waiting { found: all, count: waiting, .. } = &mut self.waiting;
+        // Whole vectors, if there are so many.
+        let whole = count.next_multiple_of(vector::<Self::Lane>()).min(found.len());
+        if all.len() < *waiting + whole {
+            all.resize(*waiting + whole.max(WAITING), Self::Lane::LOWEST);
+        }
+        for (slot, found) in all[*waiting..*waiting + whole].iter_mut().zip(found) {
+            *slot = found;
+        }
+        *waiting += count;
+    }
+
+    fn flush(&mut self) {
+        dispatch(StoreWaiting(self));
+    }
+}
+
+/// Stores the results that wait.
+struct StoreWaiting<'a, 'b, O: KeyOrder>(&'a mut Indices<'b, O>);
+
+impl<O: KeyOrder> Loop for StoreWaiting<'_, '_, O> {
+    type Output = ();
+    const VECTORS: bool = <O::Key as Key>::Found::VECTORS;
+    #[inline(always)]
+    fn run(self) {
+        let Self(out) = self;
+        let mut alone = out.n.are_distances();
+        for &found in &out.waiting.found[..out.waiting.count] {
+            let element = out.order.bits(O::Key::unfound(found));
+            alone &= (found != Lane::LOWEST) & out.order.is_alone(element);
+        }
+        match alone {
+            true => out.store_alone(),
+            false => out.store_each(),
+        }
+        out.waiting.count = 0;
+    }
+}
+
 impl Numbering {
+    /// The index of the first plane's first element.
+    fn offset(&self) -> u64 {
+        u64::from(self.offset_high) << 32 | u64::from(self.offset_low)
+    }
+
     /// The index of the element at a distance from the first plane's first element.
     fn index_of(&self, distance: u32) -> u64 {
-        let wide = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
         let mut from_offset = distance;
         if self.columns > 0 {
             let mut rest = distance % self.plane_pitch;
@@ -200,8 +300,8 @@ impl Numbering {
                 rest /= size;
             }
         }
-        let index = wide(self.offset_low, self.offset_high) + u64::from(from_offset);
-        match wide(self.modulus_low, self.modulus_high) {
+        let index = self.offset() + u64::from(from_offset);
+        match u64::from(self.modulus_high) << 32 | u64::from(self.modulus_low) {
             0 => index,
             modulus => index % modulus,
         }

@@ -257,5 +257,6 @@ impl<L: Load, O: Output<Lane = L::Lane>> Computation<'_, L, O> {
                 out.store(at, keys.iter().copied(), width);
             }
         }
+        out.flush();
     }
 }

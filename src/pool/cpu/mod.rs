@@ -81,8 +81,7 @@ fn find<O: KeyOrder>(order: O, p: &Params, n: &Numbering, call: Call<'_, '_>) {
             let values = &mut values[p.result_base as usize..][..outputs];
             let indices: &mut [u32] = cast_slice_mut(indices);
             let indices = &mut indices[n.index_base as usize * words..][..outputs * words];
-            let empty = p.empty_key();
-            let out = Indices { n, empty, order, source, first: 0, values, indices };
+            let out = Indices::new(order, n, p.empty_key(), source, (values, indices));
             search(order, p, source, earlier, out);
         }
         results => {

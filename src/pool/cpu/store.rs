@@ -57,6 +57,7 @@ impl<O: Output> Loop for StoreLines<'_, O> {
             stride,
             last,
         );
+        out.flush();
     }
 }
 
