@@ -195,7 +195,7 @@ fn store_all<F: Form>(
     form: F,
     part: &mut Part<'_, F::Result, F::Carry>,
     first: u32,
-    all: &[<F::Lane as Key>::Found],
+    all: &[<F::Lane as Key>::Numbered],
 ) {
     let begin = (first as usize).wrapping_sub(part.first);
     // If ids do not ascend after all, segments of other parts are skipped.

@@ -12,12 +12,12 @@ pub(super) const BLOCK: usize = 512;
 const MAX_SEGMENTS: u32 = (1 << NUMBER_BITS) - 1;
 
 /// The largest key of each segment of some rows: entry n is that of the segment with number n.
-type Table<K> = [<K as Key>::Found; 1 << NUMBER_BITS];
+type Table<K> = [<K as Key>::Numbered; 1 << NUMBER_BITS];
 
 /// The buffers of a block of rows.
 pub(super) struct Short<K: Key> {
     /// The key of each row, below the number of its segment.
-    rows: [K::Found; BLOCK],
+    rows: [K::Numbered; BLOCK],
     /// The maxima of the first half of the rows and of the second half. Unused entries are 0.
     tables: [Table<K>; 2],
     /// Entries of the first table that the last block has used.
@@ -51,7 +51,7 @@ impl<K: Key> Short<K> {
         items: &[L::Item],
         ids: &[u32],
         before: K,
-    ) -> &[K::Found] {
+    ) -> &[K::Numbered] {
         let (count, nothing) = (ids.len(), K::LOWEST.numbered(0));
         // Subtracted from ids: the first segment has the number 1.
         let base = ids[0].wrapping_sub(1);
@@ -92,8 +92,8 @@ fn entries<T>(table: &mut [T], count: usize) -> &mut [T] {
 /// The maximum so far with one more row. If both are wider than a register, compilers use a branch
 /// for their maximum. So their numbers select the key instead.
 #[inline(always)]
-fn with_row<K: Key>(max: K::Found, row: K::Found) -> K::Found {
-    if const { size_of::<K::Found>() <= 8 } {
+fn with_row<K: Key>(max: K::Numbered, row: K::Numbered) -> K::Numbered {
+    if const { size_of::<K::Numbered>() <= 8 } {
         return max.max(row);
     }
     let number = K::number(row);

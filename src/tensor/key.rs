@@ -88,9 +88,10 @@ impl Ranking {
     }
 }
 
-/// An unsigned integer whose maximum kernels find: a key, or a key with its position.
+/// An integer whose maximum kernels find: a key, or a key with its position. Of 64 bits, processors compare
+/// signed ones faster.
 pub(crate) trait Lane: Pod + Ord + Send + Sync {
-    /// 0, the identity of the maximum.
+    /// The lowest integer, the identity of the maximum.
     const LOWEST: Self;
     /// Whether processors have vectors of them.
     const VECTORS: bool = size_of::<Self>() <= 8;
@@ -135,17 +136,18 @@ pub(crate) trait Key: Lane + BitAnd<Output = Self> {
     /// The number, XORed with `tie_mask`; only the bits that `Placed` holds.
     fn place(placed: Self::Placed, tie_mask: u32) -> u32;
     /// A number below 2^[`NUMBER_BITS`] and a key as one integer. It orders by the number first.
-    fn numbered(self, number: u32) -> Self::Found;
+    type Numbered: Lane;
+    fn numbered(self, number: u32) -> Self::Numbered;
     /// The number.
-    fn number(numbered: Self::Found) -> usize;
+    fn number(numbered: Self::Numbered) -> usize;
     /// The key without its number.
-    fn unnumbered(numbered: Self::Found) -> Self;
+    fn unnumbered(numbered: Self::Numbered) -> Self;
 }
 
 macro_rules! lanes {
     ($($lane:ty, $pair:ty, $max:expr, $first:expr;)*) => {$(
         impl Lane for $lane {
-            const LOWEST: Self = 0;
+            const LOWEST: Self = Self::MIN;
             type Pair = $pair;
             #[inline(always)]
             fn pair_max(pair: $pair) -> Self {
@@ -164,11 +166,12 @@ lanes! {
     u16, u32, |pair| (pair as u16).max((pair >> 16) as u16), |pair| pair as u16;
     u32, u64, |pair| (pair as u32).max((pair >> 32) as u32), |pair| pair as u32;
     u64, [u64; 2], |[a, b]: [u64; 2]| a.max(b), |[a, _]: [u64; 2]| a;
+    i64, [i64; 2], |[a, b]: [i64; 2]| a.max(b), |[a, _]: [i64; 2]| a;
     u128, [u128; 2], |[a, b]: [u128; 2]| a.max(b), |[a, _]: [u128; 2]| a;
 }
 
 macro_rules! keys {
-    ($($key:ty => $found:ty, $placed:ty, $place:ty;)*) => {$(
+    ($($key:ty => $numbered:ty, $found:ty, $placed:ty, $place:ty;)*) => {$(
         impl Key for $key {
             #[inline(always)]
             fn repeated(word: u32) -> Self {
@@ -186,7 +189,8 @@ macro_rules! keys {
             type Found = $found;
             #[inline(always)]
             fn found(self, position: u32) -> $found {
-                <$found>::from(self) << 32 | <$found>::from(!position)
+                let low = <$numbered>::from(!position);
+                (<$numbered>::from(self) << 32 | low) as $found ^ <$found>::MIN
             }
             #[inline(always)]
             fn position(found: $found) -> u32 {
@@ -194,27 +198,30 @@ macro_rules! keys {
             }
             #[inline(always)]
             fn unfound(found: $found) -> Self {
-                (found >> 32) as $key
+                ((found ^ <$found>::MIN) >> 32) as $key
             }
             type Placed = $placed;
             #[inline(always)]
             fn placed(self, number: u32) -> $placed {
-                <$placed>::from(self) << <$place>::BITS | <$placed>::from(number as $place)
+                let place = <$numbered>::from(number as $place);
+                (<$numbered>::from(self) << <$place>::BITS | place) as $placed ^ <$placed>::MIN
             }
             #[inline(always)]
             fn place(placed: $placed, tie_mask: u32) -> u32 {
                 u32::from(placed as $place ^ tie_mask as $place)
             }
+            type Numbered = $numbered;
             #[inline(always)]
-            fn numbered(self, number: u32) -> $found {
-                <$found>::from(number) << (<$found>::BITS - NUMBER_BITS) | <$found>::from(self)
+            fn numbered(self, number: u32) -> $numbered {
+                <$numbered>::from(number) << (<$numbered>::BITS - NUMBER_BITS)
+                    | <$numbered>::from(self)
             }
             #[inline(always)]
-            fn number(numbered: $found) -> usize {
-                (numbered >> (<$found>::BITS - NUMBER_BITS)) as usize
+            fn number(numbered: $numbered) -> usize {
+                (numbered >> (<$numbered>::BITS - NUMBER_BITS)) as usize
             }
             #[inline(always)]
-            fn unnumbered(numbered: $found) -> Self {
+            fn unnumbered(numbered: $numbered) -> Self {
                 numbered as $key
             }
         }
@@ -222,10 +229,10 @@ macro_rules! keys {
 }
 
 keys! {
-    u8 => u64, u32, u16;
-    u16 => u64, u32, u16;
-    u32 => u64, u64, u32;
-    u64 => u128, u128, u32;
+    u8 => u64, i64, u32, u16;
+    u16 => u64, i64, u32, u16;
+    u32 => u64, i64, i64, u32;
+    u64 => u128, u128, u128, u32;
 }
 
 /// The order of a type's elements: the conversion of their bits to keys and back.
