@@ -20,6 +20,11 @@ pub(super) trait Visit: Sync {
     type Carry: Pod + Send;
     /// The state before the first row.
     fn nothing(&self) -> Self::State;
+    /// The states of a row, at least as many as it has columns; only those of columns are stored.
+    #[inline(always)]
+    fn states(&self, columns: usize) -> usize {
+        columns
+    }
     /// Adds all columns of some rows.
     fn add_rows(&self, states: &mut [Self::State], rows: Range<usize>);
     fn result(&self, state: Self::State) -> Self::Result;
@@ -114,7 +119,7 @@ pub(super) fn all_columns<V: Visit>(
     part: Part<'_, V::Result, V::Carry>,
 ) {
     let (inner, carries) = (p.inner as usize, p.last == 0);
-    let mut states = vec![visit.nothing(); inner];
+    let mut states = vec![visit.nothing(); visit.states(inner)];
     let Part { chunk, chunks, first: first_segment, results, carry, carry_ids } = part;
     let mut store = |segment: u32, states: &[V::State]| {
         let at = (segment as usize).wrapping_sub(first_segment).wrapping_mul(inner);
@@ -149,8 +154,7 @@ pub(super) fn all_columns<V: Visit>(
                 current = next;
             }
             // All consecutive rows of the segment.
-            let alike = rows.clone().take_while(|&row| p.row_segment(ids, row) == next).count();
-            rows.start += alike;
+            rows.start += p.alike(ids, rows.clone());
             visit.add_rows(&mut states, row..rows.start);
         }
         if carries {

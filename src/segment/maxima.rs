@@ -116,6 +116,58 @@ impl<F: Form> Visit for Maxima<'_, F> {
     }
 }
 
+/// Maximum columns of a row that is read as one vector, with elements of the next rows.
+const NARROW: usize = 8;
+
+/// Narrow rows: loops over their columns would be too short.
+struct Narrow<'a, 'b, F: Form>(&'a Maxima<'b, F>);
+
+impl<F: Form> Visit for Narrow<'_, '_, F> {
+    type State = F::Lane;
+    type Result = F::Result;
+    type Carry = F::Carry;
+
+    #[inline(always)]
+    fn nothing(&self) -> F::Lane {
+        F::Lane::LOWEST
+    }
+
+    #[inline(always)]
+    fn states(&self, _: usize) -> usize {
+        NARROW
+    }
+
+    #[inline(always)]
+    fn add_rows(&self, states: &mut [F::Lane], rows: Range<usize>) {
+        let &Maxima { source, inner, form } = self.0;
+        let Some(states) = states.first_chunk_mut::<NARROW>() else { return };
+        let mut keys = *states;
+        for row in rows {
+            let items = &source[row * inner..];
+            match items.first_chunk::<NARROW>() {
+                Some(items) => vector::merge(form, &mut keys, items),
+                None => vector::merge(form, &mut keys, &items[..inner]),
+            }
+        }
+        *states = keys;
+    }
+
+    #[inline(always)]
+    fn result(&self, state: F::Lane) -> F::Result {
+        self.0.form.result(state)
+    }
+
+    #[inline(always)]
+    fn carry(&self, state: F::Lane) -> F::Carry {
+        self.0.form.carry(state)
+    }
+
+    #[inline(always)]
+    fn visit(&self, p: &Params, ids: &[u32], part: Part<'_, F::Result, F::Carry>) {
+        all_columns(p, self, ids, part);
+    }
+}
+
 struct VisitPart<'a, 'b, F: Form>(
     &'a Params,
     &'a Maxima<'a, F>,
@@ -130,6 +182,7 @@ impl<F: Form> Loop for VisitPart<'_, '_, F> {
         let Self(p, maxima, ids, part) = self;
         match maxima.inner {
             1 => column::visit(p, maxima, ids, part),
+            2..=NARROW => Narrow(maxima).visit(p, ids, part),
             _ => all_columns(p, maxima, ids, part),
         }
     }

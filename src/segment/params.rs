@@ -131,6 +131,21 @@ impl Params {
         (ids[at], if words == 2 { ids[at + 1] } else { 0 })
     }
 
+    /// How many of some rows have the id of the row before them, up to the first one that has another.
+    #[inline(always)]
+    pub(super) fn alike(&self, ids: &[u32], rows: Range<usize>) -> usize {
+        fn count<T: PartialEq>(ids: &[T], own: &T) -> usize {
+            ids.iter().take_while(|&id| id == own).count()
+        }
+        let words = self.id_form.id_words as usize;
+        let begin = (self.ids_base as usize + rows.start) * words;
+        let (before, ids) = ids[..begin + rows.len() * words].split_at(begin);
+        match words {
+            2 => count(ids.as_chunks::<2>().0, &[before[begin - 2], before[begin - 1]]),
+            _ => count(ids, &before[begin - 1]),
+        }
+    }
+
     /// The segment of an id of two words.
     #[inline(always)]
     pub(super) fn segment(&self, low: u32, high: u32) -> u32 {

@@ -16,7 +16,7 @@ pub use dispatch::Loop;
 pub(crate) use dispatch::prefetch;
 pub use dispatch::{Extension, dispatch, dispatch_up_to, limit_extension};
 pub(crate) use fold::{
-    RowOrder, Step, columns, merge_rows, store, vector, windows, windows_but_last,
+    RowOrder, Step, columns, merge, merge_rows, store, vector, windows, windows_but_last,
 };
 pub(crate) use narrow::{has_places, is_narrow, matrices, matrix_places};
 pub(crate) use places::places;
