@@ -86,13 +86,10 @@ impl<O: KeyOrder> Launch<'_, O> {
             let items = &self.source[begin..][..out.values.len() * rows];
             let mut places = vec![0; out.values.len()];
             vector::matrix_places(self.order, items, [rows, width], last, &mut places);
-            let mut at = 0;
-            for matrix in (begin..).step_by(len).take(places.len() / width) {
-                for column in 0..width {
-                    let row = places[at] as usize;
-                    self.store(&mut out, at, matrix + row * width + column, row);
-                    at += 1;
-                }
+            let first = (begin..).step_by(len).flat_map(|matrix| matrix..matrix + width);
+            for (at, (&row, first)) in places.iter().zip(first).enumerate() {
+                let row = row as usize;
+                self.store(&mut out, at, first + row * width, row);
             }
         });
     }

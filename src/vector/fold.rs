@@ -39,6 +39,12 @@ pub(crate) const fn vector<K>() -> usize {
     64 / size_of::<K>()
 }
 
+/// At least as many keys, for loops over whole vectors, two at a time: compilers leave the end of other loops
+/// without vectors.
+pub(crate) const fn whole<K>(count: usize) -> usize {
+    count.next_multiple_of(2 * vector::<K>())
+}
+
 /// The items of four vectors.
 pub(super) const fn chunk<K>() -> usize {
     4 * vector::<K>()
@@ -210,41 +216,18 @@ impl<L: Load, B: Fn(usize) -> usize> Loop for Columns<'_, L, B> {
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use bytemuck::cast_slice;
 
     use super::*;
     use crate::tensor::ElementType;
     use crate::tensor::key::{Extremum, KeyOrder, Nan, Ranking, with_order};
-    use crate::vector::{Elements, rows};
-
-    /// Random words, with NaNs, infinities and zeros of all types among them.
-    fn bytes(count: usize) -> Vec<u64> {
-        let mut state = 0x2545_f491_4f6c_dd1d_u64;
-        let mut next = move || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state
-        };
-        let some = [
-            u64::MAX,
-            0,
-            0x7fc0_7e00_ffc0_fe00,
-            0xfff8_0000_0000_0000,
-            1 << 63,
-            0x7c00_fc00_7f80_ff80,
-        ];
-        (0..count)
-            .map(|_| match next() % 16 {
-                i @ 0..6 => some[i as usize],
-                _ => next(),
-            })
-            .collect()
-    }
+    use crate::vector::{Elements, random_words, rows};
 
     fn check<O: KeyOrder>(order: O) {
-        let bytes = bytes(4000);
-        let items: &[O::Key] = cast_slice(&bytes);
+        let words: Vec<u64> = iter::repeat_with(random_words()).take(4000).collect();
+        let items: &[O::Key] = cast_slice(&words);
         let load = Elements(order);
         let maximum = |items: &mut dyn Iterator<Item = O::Key>| {
             items.fold(O::Key::LOWEST, |a, item| a.max(load.load(item, 0)))
@@ -287,7 +270,8 @@ mod tests {
     #[test]
     fn windows_are_maxima() {
         for (taps, apart) in [(1, 1), (2, 1), (3, 1), (4, 1), (7, 2), (13, 1), (5, 20)] {
-            let mut keys: Vec<u32> = bytes(200).into_iter().map(|x| x as u32).collect();
+            let words = iter::repeat_with(random_words()).take(200);
+            let mut keys: Vec<u32> = words.map(|word| word as u32).collect();
             let source = keys.clone();
             let (mut next, left) = (vec![0; keys.len()], 200 - (taps - 1) * apart);
             let found = &windows(&mut keys, &mut next, 200, taps, apart).0[..left];

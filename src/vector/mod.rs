@@ -16,7 +16,7 @@ pub use dispatch::Loop;
 pub(crate) use dispatch::prefetch;
 pub use dispatch::{Extension, dispatch, dispatch_up_to, limit_extension};
 pub(crate) use fold::{
-    RowOrder, Step, columns, merge, merge_rows, store, vector, windows, windows_but_last,
+    RowOrder, Step, columns, merge, merge_rows, store, vector, whole, windows, windows_but_last,
 };
 pub(crate) use narrow::{has_places, is_narrow, matrices, matrix_places};
 pub(crate) use places::places;
@@ -24,3 +24,27 @@ pub(crate) use rows::rows;
 
 /// With fewer elements, a CPU kernel stays on the calling thread: waking others would cost more.
 pub(crate) const PARALLEL_FROM: usize = 1 << 16;
+
+/// Random words for tests, with NaNs, infinities and zeros of all types among them.
+#[cfg(test)]
+pub(crate) fn random_words() -> impl FnMut() -> u64 {
+    const SOME: [u64; 9] = [
+        0,
+        1 << 63,
+        1 << 31,
+        1 << 15,
+        0x8000_8000_8000_8080,
+        u64::MAX,
+        0x7fff_7fff_7fff_ffff,
+        0x7fc0_7e00_ffc0_fe00,
+        0x7c00_fc00_7f80_ff80,
+    ];
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let number = state.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60;
+        SOME.get(number as usize).copied().unwrap_or(state)
+    }
+}

@@ -5,7 +5,7 @@
 
 use bytemuck::cast_slice_mut;
 
-use super::fold::windows;
+use super::fold::{whole, windows};
 use super::places::PlacedRanks;
 use super::{Elements, Load, Loop, Store, dispatch, vector};
 use crate::tensor::key::{Key, KeyOrder, Lane};
@@ -134,7 +134,7 @@ fn blocks<L: Load, T>(
     let (len, space) = (rows * width, keys.len());
     let (together, wide) = shape::<L::Lane>(rows, width);
     let matrices = (space - SLACK) / wide;
-    let whole = wide.next_multiple_of(2 * vector::<L::Lane>());
+    let whole = whole::<L::Lane>(wide);
     for (out, items) in
         out.chunks_mut(matrices * width).zip(items.chunks(matrices.saturating_mul(len)))
     {
@@ -212,6 +212,7 @@ mod tests {
     use super::*;
     use crate::tensor::ElementType;
     use crate::tensor::key::{Extremum, Nan, Ranking, with_order};
+    use crate::vector::random_words;
 
     fn check<O: KeyOrder>(order: O, random: &mut impl FnMut() -> u64) {
         let mut tried = 0;
@@ -255,19 +256,7 @@ mod tests {
 
     #[test]
     fn columns_of_narrow_matrices_are_found() {
-        let mut state = 0x2545_f491_4f6c_dd1d_u64;
-        // NaNs and zeros of all types among them.
-        let some =
-            [0, 1 << 63, 1 << 31, 1 << 15, 0x8000_8000_8000_8080, u64::MAX, 0x7fff_7fff_7fff_ffff];
-        let mut random = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            match state % 12 {
-                i @ 0..7 => some[i as usize],
-                _ => state,
-            }
-        };
+        let mut random = random_words();
         for element in ElementType::ALL {
             for (nan, extremum) in
                 [(Nan::Ignore, Extremum::Maximum), (Nan::Propagate, Extremum::Minimum)]

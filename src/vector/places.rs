@@ -122,6 +122,7 @@ mod tests {
     use super::*;
     use crate::tensor::ElementType;
     use crate::tensor::key::{Extremum, Nan, Ranking, with_order};
+    use crate::vector::random_words;
 
     fn check<O: KeyOrder>(order: O, random: &mut impl FnMut() -> u64) {
         for len in (1..90).chain([127, 128, 129, 255, 256, 257, 300, 1000, 5000]) {
@@ -150,19 +151,7 @@ mod tests {
 
     #[test]
     fn places_are_those_of_the_highest_rank() {
-        let mut state = 0x2545_f491_4f6c_dd1d_u64;
-        // NaNs and zeros of all types among them.
-        let some =
-            [0, 1 << 63, 1 << 31, 1 << 15, 0x8000_8000_8000_8080, u64::MAX, 0x7fff_7fff_7fff_ffff];
-        let mut random = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            match state % 12 {
-                i @ 0..7 => some[i as usize],
-                _ => state,
-            }
-        };
+        let mut random = random_words();
         for element in ElementType::ALL {
             for nan in [Nan::Ignore, Nan::Propagate] {
                 for extremum in [Extremum::Maximum, Extremum::Minimum] {

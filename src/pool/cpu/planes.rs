@@ -13,7 +13,7 @@ use super::runs::{BLOCK, results_of_a_part};
 use crate::base::threads;
 use crate::pool::params::{Axis, Windows};
 use crate::tensor::key::{Key, KeyOrder, Lane};
-use crate::vector::{Loop, PARALLEL_FROM, dispatch, vector, windows};
+use crate::vector::{Loop, PARALLEL_FROM, dispatch, whole, windows};
 
 /// Maximum bytes of a line, and of all masks.
 const MAX_LINE: usize = 512;
@@ -110,11 +110,6 @@ impl<'a, K: Key> Planes<'a, K> {
         });
         Some(Self { w, line, plane, picks, outputs, gap, masks })
     }
-}
-
-/// At least as many keys as a plane has, for loops over whole vectors, two at a time.
-const fn whole<K>(plane: usize) -> usize {
-    plane.next_multiple_of(2 * vector::<K>())
 }
 
 /// Pools all planes of a launch, if they are small; otherwise nothing is written.
