@@ -20,9 +20,9 @@ pub(super) trait Visit: Sync {
     type Carry: Pod + Send;
     /// The state before the first row.
     fn nothing(&self) -> Self::State;
-    /// The states of a row, at least as many as it has columns; only those of columns are stored.
+    /// How many states a row of so many columns has, at least as many. Those of the columns are stored.
     #[inline(always)]
-    fn states(&self, columns: usize) -> usize {
+    fn state_count(&self, columns: usize) -> usize {
         columns
     }
     /// Adds all columns of some rows.
@@ -119,7 +119,7 @@ pub(super) fn all_columns<V: Visit>(
     part: Part<'_, V::Result, V::Carry>,
 ) {
     let (inner, carries) = (p.inner as usize, p.last == 0);
-    let mut states = vec![visit.nothing(); visit.states(inner)];
+    let mut states = vec![visit.nothing(); visit.state_count(inner)];
     let Part { chunk, chunks, first: first_segment, results, carry, carry_ids } = part;
     let mut store = |segment: u32, states: &[V::State]| {
         let at = (segment as usize).wrapping_sub(first_segment).wrapping_mul(inner);

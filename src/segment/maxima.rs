@@ -81,6 +81,10 @@ fn run<F: Form>(form: F, call: Call<'_, '_>) {
 /// rows of 256 bytes take 2.3 times as long that way, and rows of 2 KiB two thirds.
 const MIN_STREAM: usize = 1024;
 
+/// Maximum columns of a row that is read as so many, with elements of the next rows: loops over its columns would be
+/// too short.
+const NARROW: usize = 8;
+
 impl<F: Form> Visit for Maxima<'_, F> {
     type State = F::Lane;
     type Result = F::Result;
@@ -92,7 +96,26 @@ impl<F: Form> Visit for Maxima<'_, F> {
     }
 
     #[inline(always)]
+    fn state_count(&self, columns: usize) -> usize {
+        columns.max(NARROW)
+    }
+
+    #[inline(always)]
     fn add_rows(&self, states: &mut [F::Lane], rows: Range<usize>) {
+        if self.inner <= NARROW
+            && let Some(states) = states.first_chunk_mut::<NARROW>()
+        {
+            let mut keys = *states;
+            for row in rows {
+                let items = &self.source[row * self.inner..];
+                match items.first_chunk::<NARROW>() {
+                    Some(items) => vector::merge(self.form, &mut keys, items),
+                    None => vector::merge(self.form, &mut keys, &items[..self.inner]),
+                }
+            }
+            *states = keys;
+            return;
+        }
         let row = |i: usize| self.rows(rows.start + i..rows.start + i + 1);
         let order = match self.inner * size_of::<F::Item>() < MIN_STREAM {
             true => vector::RowOrder::Neighbours,
@@ -116,58 +139,6 @@ impl<F: Form> Visit for Maxima<'_, F> {
     }
 }
 
-/// Maximum columns of a row that is read as one vector, with elements of the next rows.
-const NARROW: usize = 8;
-
-/// Narrow rows: loops over their columns would be too short.
-struct Narrow<'a, 'b, F: Form>(&'a Maxima<'b, F>);
-
-impl<F: Form> Visit for Narrow<'_, '_, F> {
-    type State = F::Lane;
-    type Result = F::Result;
-    type Carry = F::Carry;
-
-    #[inline(always)]
-    fn nothing(&self) -> F::Lane {
-        F::Lane::LOWEST
-    }
-
-    #[inline(always)]
-    fn states(&self, _: usize) -> usize {
-        NARROW
-    }
-
-    #[inline(always)]
-    fn add_rows(&self, states: &mut [F::Lane], rows: Range<usize>) {
-        let &Maxima { source, inner, form } = self.0;
-        let Some(states) = states.first_chunk_mut::<NARROW>() else { return };
-        let mut keys = *states;
-        for row in rows {
-            let items = &source[row * inner..];
-            match items.first_chunk::<NARROW>() {
-                Some(items) => vector::merge(form, &mut keys, items),
-                None => vector::merge(form, &mut keys, &items[..inner]),
-            }
-        }
-        *states = keys;
-    }
-
-    #[inline(always)]
-    fn result(&self, state: F::Lane) -> F::Result {
-        self.0.form.result(state)
-    }
-
-    #[inline(always)]
-    fn carry(&self, state: F::Lane) -> F::Carry {
-        self.0.form.carry(state)
-    }
-
-    #[inline(always)]
-    fn visit(&self, p: &Params, ids: &[u32], part: Part<'_, F::Result, F::Carry>) {
-        all_columns(p, self, ids, part);
-    }
-}
-
 struct VisitPart<'a, 'b, F: Form>(
     &'a Params,
     &'a Maxima<'a, F>,
@@ -182,7 +153,6 @@ impl<F: Form> Loop for VisitPart<'_, '_, F> {
         let Self(p, maxima, ids, part) = self;
         match maxima.inner {
             1 => column::visit(p, maxima, ids, part),
-            2..=NARROW => Narrow(maxima).visit(p, ids, part),
             _ => all_columns(p, maxima, ids, part),
         }
     }

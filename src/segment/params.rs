@@ -131,7 +131,7 @@ impl Params {
         (ids[at], if words == 2 { ids[at + 1] } else { 0 })
     }
 
-    /// How many of some rows have the id of the row before them, up to the first one that has another.
+    /// The number of leading rows whose id is that of the row before them all, which must exist.
     #[inline(always)]
     pub(super) fn alike(&self, ids: &[u32], rows: Range<usize>) -> usize {
         fn count<T: PartialEq>(ids: &[T], own: &T) -> usize {

@@ -88,8 +88,8 @@ impl Ranking {
     }
 }
 
-/// An integer whose maximum kernels find: a key, or a key with its position. Of 64 bits, processors compare
-/// signed ones faster.
+/// An integer whose maximum kernels find: a key, or a key with its position. Lanes of 64 bits that hold a key with
+/// its position are signed: AVX2 and WebAssembly have no unsigned comparison of that width.
 pub(crate) trait Lane: Pod + Ord + Send + Sync {
     /// The lowest integer, the identity of the maximum.
     const LOWEST: Self;
@@ -126,8 +126,8 @@ pub(crate) trait Key: Lane + BitAnd<Output = Self> {
     fn found(self, position: u32) -> Self::Found;
     /// The position; `u32::MAX` for [`Lane::LOWEST`].
     fn position(found: Self::Found) -> u32;
-    /// The key without its position.
-    fn unfound(found: Self::Found) -> Self;
+    /// The key without its position; 0 for [`Lane::LOWEST`].
+    fn without_position(found: Self::Found) -> Self;
     /// A key and a small number as one integer, which may be narrower than `Found`. If keys are equal,
     /// the integer with the largest number is the largest.
     type Placed: Lane;
@@ -170,6 +170,7 @@ lanes! {
     u128, [u128; 2], |[a, b]: [u128; 2]| a.max(b), |[a, _]: [u128; 2]| a;
 }
 
+// `^ MIN` flips the highest bit of signed lanes, so that they order as unsigned ones do; these it leaves as they are.
 macro_rules! keys {
     ($($key:ty => $numbered:ty, $found:ty, $placed:ty, $place:ty;)*) => {$(
         impl Key for $key {
@@ -197,7 +198,7 @@ macro_rules! keys {
                 !(found as u32)
             }
             #[inline(always)]
-            fn unfound(found: $found) -> Self {
+            fn without_position(found: $found) -> Self {
                 ((found ^ <$found>::MIN) >> 32) as $key
             }
             type Placed = $placed;
@@ -489,6 +490,38 @@ mod tests {
         }
         check(ElementType::F16, |b| half::f16::from_bits(b).to_f64());
         check(ElementType::Bf16, |b| half::bf16::from_bits(b).to_f64());
+    }
+
+    #[test]
+    fn keys_with_positions_and_numbers_order_by_the_keys_first() {
+        fn check<K: Key>() {
+            let half = K::narrow(u64::MAX).wide() / 2;
+            let keys = [0, 1, half, half + 1, u64::MAX].map(K::narrow);
+            let all = |numbers: [u32; 4]| keys.map(|key| numbers.map(|number| (key, number)));
+            let positions = all([0, 1, 1 << 31, u32::MAX - 1]);
+            for &(key, position) in positions.as_flattened() {
+                let found = key.found(position);
+                assert!(found > Lane::LOWEST && K::without_position(found) == key);
+                assert_eq!(K::position(found), position);
+                for &(other, at) in positions.as_flattened() {
+                    let order = key.cmp(&other).then(at.cmp(&position));
+                    assert_eq!(found.cmp(&other.found(at)), order);
+                }
+            }
+            let numbers = all([0, 1, 1 << 15, (1 << 16) - 1]);
+            for &(key, number) in numbers.as_flattened() {
+                let placed = key.placed(number);
+                assert_eq!(K::place(placed, 0), number);
+                for &(other, at) in numbers.as_flattened() {
+                    let order = (key, number).cmp(&(other, at));
+                    assert_eq!(placed.cmp(&other.placed(at)), order);
+                }
+            }
+        }
+        check::<u8>();
+        check::<u16>();
+        check::<u32>();
+        check::<u64>();
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub(crate) const fn vector<K>() -> usize {
     64 / size_of::<K>()
 }
 
-/// At least as many keys, for loops over whole vectors, two at a time: compilers leave the end of other loops
+/// `count`, rounded up to an even number of vectors: loops take two at a time, and compilers leave a remainder
 /// without vectors.
 pub(crate) const fn whole<K>(count: usize) -> usize {
     count.next_multiple_of(2 * vector::<K>())

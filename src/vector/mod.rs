@@ -28,7 +28,7 @@ pub(crate) const PARALLEL_FROM: usize = 1 << 16;
 /// Random words for tests, with NaNs, infinities and zeros of all types among them.
 #[cfg(test)]
 pub(crate) fn random_words() -> impl FnMut() -> u64 {
-    const SOME: [u64; 9] = [
+    const SOME: [u64; 12] = [
         0,
         1 << 63,
         1 << 31,
@@ -38,13 +38,16 @@ pub(crate) fn random_words() -> impl FnMut() -> u64 {
         0x7fff_7fff_7fff_ffff,
         0x7fc0_7e00_ffc0_fe00,
         0x7c00_fc00_7f80_ff80,
+        0x7f80_0000_ff80_0000,
+        0x7ff0 << 48,
+        0xfff0 << 48,
     ];
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     move || {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        let number = state.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60;
+        let number = state.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 59;
         SOME.get(number as usize).copied().unwrap_or(state)
     }
 }

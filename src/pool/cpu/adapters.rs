@@ -1,6 +1,8 @@
 //! Load and store adapters: what the loops compare (elements, or positions that an earlier launch
 //! found), and what they store.
 
+use std::mem;
+
 use crate::pool::params::Numbering;
 use crate::tensor::key::{Key, KeyOrder, Lane};
 use crate::vector::{Load, Loop, dispatch, vector};
@@ -48,7 +50,7 @@ pub(super) trait Output: Send + Sized {
     /// Stores `count` results from `at` on, and may store as many more as `found` and the output have: callers
     /// give more only if a later call overwrites them.
     fn store(&mut self, at: usize, found: impl ExactSizeIterator<Item = Self::Lane>, count: usize);
-    /// Stores the results that the output still holds.
+    /// Stores what [`store`](Self::store) has kept. Callers do so after the last of a block's results.
     fn flush(&mut self) {}
     /// Stores the results of windows without elements, unless their lanes hold them already.
     fn store_empty(&mut self, _at: usize, _count: usize) {}
@@ -144,16 +146,18 @@ pub(super) struct Indices<'a, O: KeyOrder> {
 
 /// Neighbouring results that are stored together: lines may be too short for vectors.
 struct Waiting<L> {
+    /// The first `count` are results.
     found: Vec<L>,
-    at: usize,
     count: usize,
+    /// The destination of the first one.
+    at: usize,
 }
 
 impl<L> Waiting<L> {
-    const NONE: Self = Self { found: vec![], at: 0, count: 0 };
+    const NONE: Self = Self { found: vec![], count: 0, at: 0 };
 }
 
-/// About how many results wait.
+/// Results are stored before more than so many wait, unless a line has more.
 const WAITING: usize = 256;
 
 impl<'a, O: KeyOrder> Indices<'a, O> {
@@ -168,56 +172,26 @@ impl<'a, O: KeyOrder> Indices<'a, O> {
         Self { n, empty, order, source, first: 0, values, indices, waiting: Waiting::NONE }
     }
 
-    /// Stores results whose ranks give their elements, if indices are distances.
-    #[inline(always)]
-    fn store_alone(&mut self) {
-        let (n, order) = (self.n, self.order);
-        let Waiting { ref found, at, count } = self.waiting;
-        let (found, indices) = (&found[..count], &mut *self.indices);
-        for (value, &found) in self.values[at..].iter_mut().zip(found) {
-            *value = order.bits(O::Key::unfound(found));
-        }
-        let index =
-            |found| n.offset() + u64::from(O::Key::position(found).wrapping_sub(n.plane_base));
-        if n.index_words == 1 {
-            for (low, &found) in indices[at..].iter_mut().zip(found) {
-                *low = index(found) as u32;
+    /// Stores the element and the index of a result.
+    fn store_one(&mut self, at: usize, position: u32) {
+        let (n, words) = (self.n, self.n.index_words as usize);
+        let (key, distance) = match position {
+            NONE => {
+                let number = (self.first + at) as u32;
+                let channel = (number + n.first_channel) % n.channels;
+                (self.empty, number / n.plane_outputs * n.plane_pitch + channel)
             }
-        } else {
-            let pairs = indices.as_chunks_mut::<2>().0;
-            for ([low, high], &found) in pairs[at..].iter_mut().zip(found) {
-                let index = index(found);
-                (*low, *high) = (index as u32, (index >> 32) as u32);
+            // A plane of which a launch has a part may begin before the binding.
+            found => {
+                (self.order.key(self.source[found as usize]), found.wrapping_sub(n.plane_base))
             }
-        }
-    }
-
-    /// Stores results one by one.
-    #[inline(always)]
-    fn store_each(&mut self) {
-        let (n, order, words) = (self.n, self.order, self.n.index_words as usize);
-        let Waiting { ref found, at, count } = self.waiting;
-        let indices = self.indices[at * words..].chunks_exact_mut(words);
-        let results = self.values[at..].iter_mut().zip(indices).zip(&found[..count]);
-        for (i, ((value, index), &found)) in results.enumerate() {
-            let (key, distance) = match O::Key::position(found) {
-                NONE => {
-                    let number = (self.first + at + i) as u32;
-                    let channel = (number + n.first_channel) % n.channels;
-                    (self.empty, number / n.plane_outputs * n.plane_pitch + channel)
-                }
-                // A plane of which a launch has a part may begin before the binding.
-                at => {
-                    let key = order.key(self.source[at as usize]);
-                    (key, at.wrapping_sub(n.plane_base))
-                }
-            };
-            *value = order.bits(key);
-            let found = n.index_of(distance);
-            index[0] = found as u32;
-            if let Some(high) = index.get_mut(1) {
-                *high = (found >> 32) as u32;
-            }
+        };
+        self.values[at] = self.order.bits(key);
+        let index = n.index_of(distance);
+        let out = &mut self.indices[at * words..][..words];
+        out[0] = index as u32;
+        if let Some(high) = out.get_mut(1) {
+            *high = (index >> 32) as u32;
         }
     }
 }
@@ -246,7 +220,8 @@ impl<O: KeyOrder> Output for Indices<'_, O> {
         // Whole vectors, if there are so many.
         let whole = count.next_multiple_of(vector::<Self::Lane>()).min(found.len());
         if all.len() < *waiting + whole {
-            all.resize(*waiting + whole.max(WAITING), Self::Lane::LOWEST);
+            let space = WAITING + vector::<Self::Lane>();
+            all.resize((*waiting + whole).max(space), Self::Lane::LOWEST);
         }
         for (slot, found) in all[*waiting..*waiting + whole].iter_mut().zip(found) {
             *slot = found;
@@ -268,21 +243,46 @@ impl<O: KeyOrder> Loop for StoreWaiting<'_, '_, O> {
     #[inline(always)]
     fn run(self) {
         let Self(out) = self;
-        let mut alone = out.n.are_distances();
-        for &found in &out.waiting.found[..out.waiting.count] {
-            let element = out.order.bits(O::Key::unfound(found));
-            alone &= (found != Lane::LOWEST) & out.order.is_alone(element);
+        let (n, order) = (out.n, out.order);
+        let (offset, plane_base, distances) = (n.offset(), n.plane_base, n.are_distances());
+        let Waiting { found, count, at } = mem::replace(&mut out.waiting, Waiting::NONE);
+        // A rank gives its element, except for windows without elements, zeros and NaNs.
+        let mut alone = true;
+        for (value, &found) in out.values[at..].iter_mut().zip(&found[..count]) {
+            *value = order.bits(O::Key::without_position(found));
+            alone &= (found != Lane::LOWEST) & order.is_alone(*value);
         }
-        match alone {
-            true => out.store_alone(),
-            false => out.store_each(),
+        if !distances {
+            for (i, &found) in found[..count].iter().enumerate() {
+                out.store_one(at + i, O::Key::position(found));
+            }
+        } else if n.index_words == 1 {
+            for (index, &found) in out.indices[at..].iter_mut().zip(&found[..count]) {
+                let distance = O::Key::position(found).wrapping_sub(plane_base);
+                *index = (offset + u64::from(distance)) as u32;
+            }
+        } else {
+            let indices = &mut out.indices.as_chunks_mut::<2>().0[at..];
+            for ([low, high], &found) in indices.iter_mut().zip(&found[..count]) {
+                let distance = O::Key::position(found).wrapping_sub(plane_base);
+                let index = offset + u64::from(distance);
+                (*low, *high) = (index as u32, (index >> 32) as u32);
+            }
         }
-        out.waiting.count = 0;
+        if distances && !alone {
+            for (i, &found) in found[..count].iter().enumerate() {
+                if found == Lane::LOWEST || !order.is_alone(out.values[at + i]) {
+                    out.store_one(at + i, O::Key::position(found));
+                }
+            }
+        }
+        out.waiting.found = found;
     }
 }
 
 impl Numbering {
     /// The index of the first plane's first element.
+    #[inline(always)]
     fn offset(&self) -> u64 {
         u64::from(self.offset_high) << 32 | u64::from(self.offset_low)
     }
