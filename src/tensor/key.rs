@@ -494,7 +494,9 @@ mod tests {
 
     #[test]
     fn keys_with_positions_and_numbers_order_by_the_keys_first() {
-        fn check<K: Key>() {
+        fn check<K: Key>(numbers: [u32; 4]) {
+            assert_eq!(K::position(Lane::LOWEST), u32::MAX);
+            assert!(K::without_position(Lane::LOWEST) == K::LOWEST);
             let half = K::narrow(u64::MAX).wide() / 2;
             let keys = [0, 1, half, half + 1, u64::MAX].map(K::narrow);
             let all = |numbers: [u32; 4]| keys.map(|key| numbers.map(|number| (key, number)));
@@ -508,20 +510,21 @@ mod tests {
                     assert_eq!(found.cmp(&other.found(at)), order);
                 }
             }
-            let numbers = all([0, 1, 1 << 15, (1 << 16) - 1]);
+            let numbers = all(numbers);
             for &(key, number) in numbers.as_flattened() {
                 let placed = key.placed(number);
                 assert_eq!(K::place(placed, 0), number);
+                assert_eq!(K::place(key.placed(number ^ u32::MAX), u32::MAX), number);
                 for &(other, at) in numbers.as_flattened() {
                     let order = (key, number).cmp(&(other, at));
                     assert_eq!(placed.cmp(&other.placed(at)), order);
                 }
             }
         }
-        check::<u8>();
-        check::<u16>();
-        check::<u32>();
-        check::<u64>();
+        check::<u8>([0, 1, 1 << 15, u16::MAX.into()]);
+        check::<u16>([0, 1, 1 << 15, u16::MAX.into()]);
+        check::<u32>([0, 1, 1 << 31, u32::MAX]);
+        check::<u64>([0, 1, 1 << 31, u32::MAX]);
     }
 
     #[test]

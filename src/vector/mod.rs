@@ -28,7 +28,7 @@ pub(crate) const PARALLEL_FROM: usize = 1 << 16;
 /// Random words for tests, with NaNs, infinities and zeros of all types among them.
 #[cfg(test)]
 pub(crate) fn random_words() -> impl FnMut() -> u64 {
-    const SOME: [u64; 12] = [
+    const SOME: [u64; 16] = [
         0,
         1 << 63,
         1 << 31,
@@ -41,6 +41,10 @@ pub(crate) fn random_words() -> impl FnMut() -> u64 {
         0x7f80_0000_ff80_0000,
         0x7ff0 << 48,
         0xfff0 << 48,
+        0x7f80_0000,
+        0x7f80,
+        0x7c00,
+        0xfc00,
     ];
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     move || {

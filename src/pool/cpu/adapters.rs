@@ -157,7 +157,7 @@ impl<L> Waiting<L> {
     const NONE: Self = Self { found: vec![], count: 0, at: 0 };
 }
 
-/// Results are stored before more than so many wait, unless a line has more.
+/// Results are stored before more than so many wait, unless one call stores more.
 const WAITING: usize = 256;
 
 impl<'a, O: KeyOrder> Indices<'a, O> {
@@ -173,6 +173,7 @@ impl<'a, O: KeyOrder> Indices<'a, O> {
     }
 
     /// Stores the element and the index of a result.
+    #[inline(always)]
     fn store_one(&mut self, at: usize, position: u32) {
         let (n, words) = (self.n, self.n.index_words as usize);
         let (key, distance) = match position {
@@ -246,22 +247,18 @@ impl<O: KeyOrder> Loop for StoreWaiting<'_, '_, O> {
         let (n, order) = (out.n, out.order);
         let (offset, plane_base, distances) = (n.offset(), n.plane_base, n.are_distances());
         let Waiting { found, count, at } = mem::replace(&mut out.waiting, Waiting::NONE);
-        // A rank gives its element, except for windows without elements, zeros and NaNs.
+        // A rank gives its element, except for zeros and windows without elements; NaNs are taken as these.
         let mut alone = true;
         for (value, &found) in out.values[at..].iter_mut().zip(&found[..count]) {
             *value = order.bits(O::Key::without_position(found));
             alone &= (found != Lane::LOWEST) & order.is_alone(*value);
         }
-        if !distances {
-            for (i, &found) in found[..count].iter().enumerate() {
-                out.store_one(at + i, O::Key::position(found));
-            }
-        } else if n.index_words == 1 {
+        if distances && n.index_words == 1 {
             for (index, &found) in out.indices[at..].iter_mut().zip(&found[..count]) {
                 let distance = O::Key::position(found).wrapping_sub(plane_base);
                 *index = (offset + u64::from(distance)) as u32;
             }
-        } else {
+        } else if distances {
             let indices = &mut out.indices.as_chunks_mut::<2>().0[at..];
             for ([low, high], &found) in indices.iter_mut().zip(&found[..count]) {
                 let distance = O::Key::position(found).wrapping_sub(plane_base);
@@ -269,9 +266,10 @@ impl<O: KeyOrder> Loop for StoreWaiting<'_, '_, O> {
                 (*low, *high) = (index as u32, (index >> 32) as u32);
             }
         }
-        if distances && !alone {
+        if !(distances && alone) {
             for (i, &found) in found[..count].iter().enumerate() {
-                if found == Lane::LOWEST || !order.is_alone(out.values[at + i]) {
+                let alone = found != Lane::LOWEST && order.is_alone(out.values[at + i]);
+                if !(distances && alone) {
                     out.store_one(at + i, O::Key::position(found));
                 }
             }
