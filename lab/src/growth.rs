@@ -108,22 +108,26 @@ fn narrow() -> impl Iterator<Item = Item> {
     })
 }
 
-/// Windows with a stride of 2, and as many elements of padding as fit before them, on small planes.
+/// Windows with a stride of 2, and as many elements of padding as fit before them, on small planes, with and without
+/// positions.
 fn planes() -> impl Iterator<Item = Item> {
     let planes =
         [(vec![7, 7], 3), (vec![14, 14], 2), (vec![28, 28], 3), (vec![8, 8, 8], 2), (vec![64], 2)];
-    planes.into_iter().map(|(spatial, k)| {
+    planes.into_iter().flat_map(|(spatial, k)| {
         let axes = spatial.len();
         let count = (4 << 20) / spatial.iter().product::<usize>();
         let pad = (k - 1) / 2;
         let results = spatial.iter().map(|size| (size + 2 * pad - k) / 2 + 1).product::<usize>();
-        let attrs = json!({
-            "kernel": vec![k; axes], "strides": vec![2; axes], "pads": vec![pad; 2 * axes],
-            "dilations": vec![1; axes], "layout": "NCHW", "indices": false,
-        });
-        let name = format!("window of {k} on {spatial:?}");
-        let shape: Vec<usize> = [1, count].into_iter().chain(spatial).collect();
-        item("MaxPool", &name, &shape, attrs, count * results)
+        [false, true].map(|indices| {
+            let attrs = json!({
+                "kernel": vec![k; axes], "strides": vec![2; axes], "pads": vec![pad; 2 * axes],
+                "dilations": vec![1; axes], "layout": "NCHW", "indices": indices,
+            });
+            let name =
+                format!("window of {k} on {spatial:?}{}", if indices { ", positions" } else { "" });
+            let shape: Vec<usize> = [1, count].into_iter().chain(spatial.clone()).collect();
+            item("MaxPool", &name, &shape, attrs, count * results * if indices { 3 } else { 1 })
+        })
     })
 }
 
