@@ -247,7 +247,8 @@ impl<O: KeyOrder> Loop for StoreWaiting<'_, '_, O> {
         let (n, order) = (out.n, out.order);
         let (offset, plane_base, distances) = (n.offset(), n.plane_base, n.are_distances());
         let Waiting { found, count, at } = mem::replace(&mut out.waiting, Waiting::NONE);
-        // A rank gives its element, except for zeros and windows without elements; NaNs are taken as these.
+        // A rank gives its element, unless that is a zero, of either sign, or the window has none. Elements that
+        // are not alone are zeros and NaNs; to store a NaN again costs only time.
         let mut alone = true;
         for (value, &found) in out.values[at..].iter_mut().zip(&found[..count]) {
             *value = order.bits(O::Key::without_position(found));
