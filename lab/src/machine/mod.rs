@@ -632,6 +632,11 @@ mod tests {
         for (body, each, common) in [
             ("words[i] = i ^ 5u;", 1, 0),
             ("let a = vec4<u32>(i) ^ vec4<u32>(5u); words[i] = a.x + a.y;", 2, 0),
+            (
+                "let a = vec4<u32>(words[i]); words[i] = (vec4<u32>(-vec4<i32>(a)) ^ a.wzyx).x;",
+                2,
+                0,
+            ),
             ("let a = (i & 0u) ^ 5u; words[i] = a ^ i;", 1, 2),
             ("words[i] = words[0] ^ 5u;", 1, 0),
         ] {

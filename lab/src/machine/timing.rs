@@ -109,6 +109,9 @@ impl<W: Watch> Machine<'_, W> {
         }
         let is_splat = match expression {
             Expression::Splat { .. } => true,
+            Expression::As { .. } | Expression::Swizzle { .. } => {
+                parts.iter().all(|&part| self.is_splat(part))
+            }
             _ if is_computed(expression) => parts.iter().all(|&part| self.is_splat(part)),
             _ => false,
         };
