@@ -41,6 +41,22 @@ pub fn check(program: &Program, t: ElementType) -> Result<()> {
             let params = [("nan_above", vec![nan_above]), ("complement", vec![complement])];
             let right = |w: &[u32]| keys::elements(&ranking, four(w)).into();
             compare_by(program, "element_words", &params, elements, right, |found| found)?;
+            if t.size() == 2 {
+                // The bits below a key are unspecified.
+                let tops = |w: &[u32], mask: u32| -> Vec<u32> {
+                    let keys = keys::keys(&ranking, four(w)).map(|key| key & mask);
+                    keys.iter()
+                        .map(|key| key << 16)
+                        .chain(keys.map(|key| key >> 16 << 16))
+                        .collect()
+                };
+                let seen = |found: u32| found & 0xffff_0000;
+                compare_by(program, "acc_of", &[], given, |w| tops(w, u32::MAX), seen)?;
+                for mask in [0, u32::MAX] {
+                    let given = |rng: &mut Rng, i| [given(rng, i), vec![mask; 4]].concat();
+                    compare_by(program, "acc_masked", &[], given, |w| tops(w, mask), seen)?;
+                }
+            }
             let low = |rng: &mut Rng, _| {
                 let words = words(rng, key).into_iter().map(|word| word >> unused);
                 words.chain([nan_above, complement]).collect()
@@ -71,8 +87,8 @@ pub fn check(program: &Program, t: ElementType) -> Result<()> {
     if t.size() == 8 {
         // An accumulator has the low words of both keys first.
         let swapped = |w: &[u32]| vec![w[0], w[2], w[1], w[3]];
-        compare(program, "acc_add_keys", plain(8), |w| {
-            swapped(&maxima(&[&swapped(w), &w[4..]].concat(), key))
+        compare(program, "acc_max", plain(8), |w| {
+            swapped(&maxima(&[swapped(w), swapped(&w[4..])].concat(), key))
         })?;
     }
     if t.is_float() {
@@ -346,7 +362,7 @@ mod tests {
 
     use super::*;
 
-    const NAMES: [&str; 23] = [
+    const NAMES: [&str; 25] = [
         "element_key_with",
         "element_words",
         "key_rank",
@@ -357,7 +373,9 @@ mod tests {
         "vector_above",
         "vector_equal",
         "vector_max",
-        "acc_add_keys",
+        "acc_max",
+        "acc_of",
+        "acc_masked",
         "add_rounded",
         "widen",
         "narrow",

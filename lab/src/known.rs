@@ -19,17 +19,17 @@ const KNOWN: &[Known] = &[
     },
     Known {
         name: "subnormals are read as zero",
-        find: "let key = words ^ (sign | vec4<u32>(0x80000000u))",
+        find: "return rotated(words ^ flipped, ranking.nan_above);",
         replace: "let flushed = select(words, words & vec4<u32>(0x80000000u), (words & \
-            vec4<u32>(0x7f800000u)) == vec4<u32>(0u));\n    let key = flushed ^ (sign | \
-            vec4<u32>(0x80000000u))",
+            vec4<u32>(0x7f800000u)) == vec4<u32>(0u));\n    return rotated(flushed ^ flipped, \
+            ranking.nan_above);",
         _report: "https://github.com/gpuweb/gpuweb/issues/4149",
     },
     Known {
         name: "-0 is +0",
-        find: "let key = words ^ (sign | vec4<u32>(0x80000000u))",
-        replace: "let zero = words == vec4<u32>(0x80000000u);\n    let key = select(words, vec4<u32>(0u), \
-            zero) ^ (select(sign, vec4<u32>(0u), zero) | vec4<u32>(0x80000000u))",
+        find: "return rotated(words ^ flipped, ranking.nan_above);",
+        replace: "let zero = words == vec4<u32>(0x80000000u);\n    let bits = select(words ^ flipped, \
+            positive, zero);\n    return rotated(bits, ranking.nan_above);",
         _report: "https://github.com/WebKit/WebKit/pull/63326",
     },
     Known {
@@ -40,8 +40,8 @@ const KNOWN: &[Known] = &[
     },
     Known {
         name: "unsigned words are compared as signed",
-        find: "return Acc(max(acc.w, keys));",
-        replace: "return Acc(vec4<u32>(max(vec4<i32>(acc.w), vec4<i32>(keys))));",
+        find: "return Acc(max(a.w, b.w));",
+        replace: "return Acc(vec4<u32>(max(vec4<i32>(a.w), vec4<i32>(b.w))));",
         _report: "https://github.com/shader-slang/slang/issues/4102",
     },
     Known {

@@ -4,7 +4,8 @@
 // The top byte of the maximum of whole words is the maximum of their top bytes. So each byte of a
 // word, or each half, is shifted to the top of its own accumulator, and the bits below need no
 // mask.
-import package::common::element::{element_key, element_key_with};
+import package::common::element::{element_key, element_key_with, kernel_ranking};
+@if(float16 || bfloat16) import package::common::element::{top_movement, unmoved_key};
 import package::common::key::{Key, key_max};
 import generated::Ranking;
 
@@ -50,42 +51,87 @@ struct Acc {
     high: vec2<u32>,
 }
 
+// The accumulator of packed keys.
 @if(bits8)
-fn acc_add_keys(acc: Acc, keys: vec4<u32>) -> Acc {
-    return Acc(
-        max(acc.b0, keys << vec4<u32>(24u)),
-        max(acc.b1, keys << vec4<u32>(16u)),
-        max(acc.b2, keys << vec4<u32>(8u)),
-        max(acc.b3, keys),
-    );
+fn acc_of_keys(keys: vec4<u32>) -> Acc {
+    return Acc(keys << vec4<u32>(24u), keys << vec4<u32>(16u), keys << vec4<u32>(8u), keys);
 }
 
 @if(bits16)
-fn acc_add_keys(acc: Acc, keys: vec4<u32>) -> Acc {
-    return Acc(max(acc.h0, keys << vec4<u32>(16u)), max(acc.h1, keys));
+fn acc_of_keys(keys: vec4<u32>) -> Acc {
+    return Acc(keys << vec4<u32>(16u), keys);
 }
 
 @if(bits32)
-fn acc_add_keys(acc: Acc, keys: vec4<u32>) -> Acc {
-    return Acc(max(acc.w, keys));
+fn acc_of_keys(keys: vec4<u32>) -> Acc {
+    return Acc(keys);
 }
 
 @if(bits64)
+fn acc_of_keys(keys: vec4<u32>) -> Acc {
+    return Acc(keys.xz, keys.yw);
+}
+
+@if(bits8)
+fn acc_max(a: Acc, b: Acc) -> Acc {
+    return Acc(max(a.b0, b.b0), max(a.b1, b.b1), max(a.b2, b.b2), max(a.b3, b.b3));
+}
+
+@if(bits16)
+fn acc_max(a: Acc, b: Acc) -> Acc {
+    return Acc(max(a.h0, b.h0), max(a.h1, b.h1));
+}
+
+@if(bits32)
+fn acc_max(a: Acc, b: Acc) -> Acc {
+    return Acc(max(a.w, b.w));
+}
+
+@if(bits64)
+fn acc_max(a: Acc, b: Acc) -> Acc {
+    let above = (b.high > a.high) | ((b.high == a.high) & (b.low > a.low));
+    return Acc(select(a.low, b.low, above), select(a.high, b.high, above));
+}
+
+// The accumulator of a block of elements.
+@if(!float16 && !bfloat16)
+fn acc_of(words: vec4<u32>, ranking: Ranking) -> Acc {
+    return acc_of_keys(element_key_with(words, ranking));
+}
+
+// The same, with 0 where a mask of the words is 0; elsewhere it is all ones.
+@if(!float16 && !bfloat16)
+fn acc_masked(words: vec4<u32>, ranking: Ranking, mask: vec4<u32>) -> Acc {
+    return acc_of_keys(element_key_with(words, ranking) & mask);
+}
+
+// Halves are moved at the top of a word, where one addition moves each.
+@if(float16 || bfloat16)
+fn acc_of(words: vec4<u32>, ranking: Ranking) -> Acc {
+    let keys = unmoved_key(words, ranking.complement);
+    let by = vec4<u32>(top_movement(ranking.nan_above));
+    return Acc((keys << vec4<u32>(16u)) + by, keys + by);
+}
+
+@if(float16 || bfloat16)
+fn acc_masked(words: vec4<u32>, ranking: Ranking, mask: vec4<u32>) -> Acc {
+    let keys = unmoved_key(words, ranking.complement) & mask;
+    let by = vec4<u32>(top_movement(ranking.nan_above)) & mask;
+    return Acc((keys << vec4<u32>(16u)) + by, keys + by);
+}
+
 fn acc_add_keys(acc: Acc, keys: vec4<u32>) -> Acc {
-    let low = keys.xz;
-    let high = keys.yw;
-    let above = (high > acc.high) | ((high == acc.high) & (low > acc.low));
-    return Acc(select(acc.low, low, above), select(acc.high, high, above));
+    return acc_max(acc, acc_of_keys(keys));
 }
 
 // Adds a block of elements.
 fn acc_add(acc: Acc, words: vec4<u32>) -> Acc {
-    return acc_add_keys(acc, element_key(words));
+    return acc_max(acc, acc_of(words, kernel_ranking()));
 }
 
 // The same in a loop, with the ranking in a variable.
 fn acc_add_with(acc: Acc, words: vec4<u32>, ranking: Ranking) -> Acc {
-    return acc_add_keys(acc, element_key_with(words, ranking));
+    return acc_max(acc, acc_of(words, ranking));
 }
 
 // Adds the elements first <= i < end of a block.

@@ -15,6 +15,7 @@ fn element_key(words: vec4<u32>) -> vec4<u32> {
     return element_key_with(words, kernel_ranking());
 }
 
+@if(!float32)
 fn element_words(keys: vec4<u32>) -> vec4<u32> {
     return words_of_keys(rotated(keys, ~params.nan_above) ^ vec4<u32>(params.complement));
 }
@@ -38,6 +39,12 @@ fn rotated(keys: vec4<u32>, down: u32) -> vec4<u32> {
     return vec4<u32>(low.x, high.x, low.y, high.y);
 }
 
+// What moves the key in the top half of a word.
+@if(float16 || bfloat16)
+fn top_movement(down: u32) -> u32 {
+    return ((NANS << 16u) ^ down) + (down & 1u);
+}
+
 // Each half by itself: the sum of the bits below the top ones does not leave a half.
 @if(float16 || bfloat16)
 fn rotated(keys: vec4<u32>, down: u32) -> vec4<u32> {
@@ -54,15 +61,19 @@ fn rotated(keys: vec4<u32>, down: u32) -> vec4<u32> {
 // Floats: the sign bit of a positive number is set, all bits of a negative one are flipped.
 @if(float32)
 fn element_key_with(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
-    let sign = vec4<u32>(vec4<i32>(words) >> vec4<u32>(31u));
-    let key = words ^ (sign | vec4<u32>(0x80000000u)) ^ vec4<u32>(ranking.complement);
-    return rotated(key, ranking.nan_above);
+    let positive = vec4<u32>(0x80000000u ^ ranking.complement);
+    let negative = vec4<u32>(~ranking.complement);
+    let flipped = select(positive, negative, words >= vec4<u32>(0x80000000u));
+    return rotated(words ^ flipped, ranking.nan_above);
 }
 
 @if(float32)
-fn words_of_keys(keys: vec4<u32>) -> vec4<u32> {
-    let sign = vec4<u32>(vec4<i32>(~keys) >> vec4<u32>(31u));
-    let bits = keys ^ (sign | vec4<u32>(0x80000000u));
+fn element_words(keys: vec4<u32>) -> vec4<u32> {
+    let moved = rotated(keys, ~params.nan_above);
+    // The complement, and the sign bit or all bits.
+    let high = vec4<u32>(0x80000000u & ~params.complement);
+    let low = vec4<u32>(~(0x80000000u & params.complement));
+    let bits = moved ^ select(high, low, moved < vec4<u32>(0x80000000u));
     let nan = (bits & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
     return select(bits, vec4<u32>(0x7fc00000u), nan);
 }
@@ -100,9 +111,14 @@ fn is_nan(low: vec2<u32>, high: vec2<u32>) -> vec2<bool> {
 // Two elements of 16 bits a word.
 @if(float16 || bfloat16)
 fn element_key_with(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
+    return rotated(unmoved_key(words, ranking.complement), ranking.nan_above);
+}
+
+// Keys before NaNs move.
+@if(float16 || bfloat16)
+fn unmoved_key(words: vec4<u32>, complement: u32) -> vec4<u32> {
     let sign = (words >> vec4<u32>(15u)) & vec4<u32>(0x00010001u);
-    let key = words ^ (sign * 0x7fffu) ^ vec4<u32>(0x80008000u ^ ranking.complement);
-    return rotated(key, ranking.nan_above);
+    return words ^ (sign * 0x7fffu) ^ vec4<u32>(0x80008000u ^ complement);
 }
 
 @if(float16 || bfloat16)

@@ -1,7 +1,8 @@
 // A tile is a box of windows that share elements: a workgroup loads the elements that they cover once,
 // into workgroup memory. The kernels pool/tile, pool/pyramid and gradient/tile use tiles. There is no
 // inner axis. The same in Rust is src/pool/tile.rs.
-import package::common::block::{Acc, BLOCK, acc_add, acc_keys};
+import package::common::block::{BLOCK, acc_keys, acc_of};
+import package::common::element::kernel_ranking;
 import package::common::divide::{quotient, small_quotient};
 import package::common::invocation::Invocation;
 import package::common::key::{KEY_LOWEST, Key};
@@ -105,7 +106,7 @@ fn keep_piece(piece: Piece) {
     if piece.begin >= piece.end {
         return;
     }
-    let found = acc_keys(acc_add(Acc(), piece.words));
+    let found = acc_keys(acc_of(piece.words, kernel_ranking()));
     if piece.column >= piece.begin && piece.column + i32(BLOCK) <= piece.end {
         let at = piece.row + u32(piece.column);
         for (var i = 0u; i < BLOCK; i++) {

@@ -4,17 +4,16 @@
 // A slice of a line is a block (16 bytes) of contiguous elements, or the blocks of an inner axis at one
 // place. A step has the windows that begin in one slice: as many as elements, or one for each of
 // BREADTH blocks; for each of HEIGHT neighbouring lines, a band. The blocks that the rows of a window
-// (its taps along axes 0 and 1) have in a slice are combined to one block, a column. Columns that
+// (its taps along axes 0 and 1) have in a slice are combined to one accumulator, a column. Columns that
 // the next windows have too are held.
 //
 // It finds maxima or, with `indices`, their positions, too, for elements of 32 bits: among equal
 // elements the first in the order of memory. The CPU kernel is that of pool/.
 //
 // src/pool/sliding/text.rs generates the declarations that are specialised for a window.
-import package::common::block::{BLOCK, PER_WORD};
+import package::common::block::{Acc, BLOCK, PER_WORD, acc_masked, acc_pack};
 import package::common::divide::quotient;
-import package::common::element::{element_key, element_words};
-@if(indices) import package::common::element::kernel_ranking;
+import package::common::element::{element_key, element_words, kernel_ranking};
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::key::{key_above, key_equal};
 @if(indices) import package::common::rank::vector_rank;
@@ -128,16 +127,17 @@ fn source_length() -> u32 {
     return source_place(params.windows.axes[2].size);
 }
 
-// The keys in a slice of a row; 0 if it has none. `beside` is the number of the block there.
+// The accumulator of a slice of a row; 0 if it has none. `beside` is the number of the block there.
 @if(!unaligned_source)
-fn row_keys(row: Row, lines: Lines, at: i32, beside: u32) -> vec4<u32> {
+fn row_acc(row: Row, lines: Lines, at: i32, beside: u32) -> Acc {
     let inside = row.inside && u32(at) < lines.length;
     let block = row.at + select(0u, u32(at) * lines.pitch + beside, inside);
-    return element_key(source_block(block)) & vec4<u32>(select(0u, 0xffffffffu, inside));
+    let mask = vec4<u32>(select(0u, 0xffffffffu, inside));
+    return acc_masked(source_block(block), kernel_ranking(), mask);
 }
 
 @if(unaligned_source)
-fn row_keys(row: Row, lines: Lines, at: i32, beside: u32) -> vec4<u32> {
+fn row_acc(row: Row, lines: Lines, at: i32, beside: u32) -> Acc {
     let word = vec4<i32>(at * 4) + vec4<i32>(0, 1, 2, 3);
     let inside = vec4<bool>(row.inside) & (vec4<u32>(word) < vec4<u32>(lines.length));
     let place = vec4<u32>(row.at) + select(vec4<u32>(0u), vec4<u32>(word), inside);
@@ -147,7 +147,8 @@ fn row_keys(row: Row, lines: Lines, at: i32, beside: u32) -> vec4<u32> {
         source_word(place.z),
         source_word(place.w),
     );
-    return select(vec4<u32>(0u), element_key(words), inside);
+    let mask = select(vec4<u32>(0u), vec4<u32>(0xffffffffu), inside);
+    return acc_masked(words, kernel_ranking(), mask);
 }
 
 // Stores the packed keys of a step of a line.
@@ -244,7 +245,7 @@ fn candidates(row: Row, lines: Lines, at: i32, beside: u32) -> Candidates {
     let inside = row.inside && u32(at) < lines.length;
     let first = (row.at + u32(at) * lines.pitch + beside) * BLOCK;
     let positions = vec4<u32>(first) + vec4<u32>(0u, 1u, 2u, 3u);
-    let ranks = vector_rank(row_keys(row, lines, at, beside), kernel_ranking());
+    let ranks = vector_rank(acc_pack(row_acc(row, lines, at, beside)), kernel_ranking());
     return Candidates(ranks, select(vec4<u32>(NONE), positions, inside));
 }
 

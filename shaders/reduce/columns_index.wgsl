@@ -57,31 +57,51 @@ fn load_row(columns: Columns, i: vec4<u32>) -> vec4<u32> {
     return load_elements(params.base + columns.element + i * params.width);
 }
 
+// Rows, and rows that come after them in the order of `row_at`.
+fn with_later(a: State, b: State) -> State {
+    return chosen(a, b, vector_above(b.rank, a.rank));
+}
+
 fn better(a: State, b: State) -> State {
     let first = vector_equal(b.rank, a.rank) & (b.place < a.place);
-    let takes = vector_above(b.rank, a.rank) | first;
+    return chosen(a, b, vector_above(b.rank, a.rank) | first);
+}
+
+fn chosen(a: State, b: State, takes: vec4<bool>) -> State {
     return State(
         select(a.rank, b.rank, component_mask(takes)),
         select(a.place, b.place, takes),
     );
 }
 
-// Rows past the last one of a unit are clamped to it, which changes nothing.
-fn row_state(columns: Columns, row: u32) -> State {
-    let i = min(vec4<u32>(row), columns.last);
-    let place = (columns.row + i) ^ vec4<u32>(params.positions.tie_mask);
-    return State(vector_rank(load_row(columns, i), kernel_ranking()), place);
+// The rows of a unit in an order in which the first of equal elements counts: from the last row on if
+// the last one does. Rows past the end are clamped, which changes nothing.
+fn row_at(columns: Columns, number: u32) -> vec4<u32> {
+    let i = min(vec4<u32>(number), columns.last);
+    return select(i, columns.last - i, vec4<bool>(params.positions.tie_mask != 0u));
+}
+
+fn place_of(columns: Columns, i: vec4<u32>) -> vec4<u32> {
+    return (columns.row + i) ^ vec4<u32>(params.positions.tie_mask);
+}
+
+fn row_state(columns: Columns, number: u32) -> State {
+    let i = row_at(columns, number);
+    return State(vector_rank(load_row(columns, i), kernel_ranking()), place_of(columns, i));
 }
 
 fn search(columns: Columns, share: u32) -> State {
-    var state = State(vec4<u32>(0u), vec4<u32>(NO_PLACE));
+    // If no rank is above the lowest, the first row counts.
+    let first = place_of(columns, row_at(columns, share));
+    let has_rows = share < params.chunk;
+    var state = State(vec4<u32>(0u), select(vec4<u32>(NO_PLACE), first, has_rows));
     let step = WORKGROUP / params.tile;
     for (var row = share; row < params.chunk; row += 4u * step) {
         let s0 = row_state(columns, row);
         let s1 = row_state(columns, row + step);
         let s2 = row_state(columns, row + 2u * step);
         let s3 = row_state(columns, row + 3u * step);
-        state = better(state, better(better(s0, s1), better(s2, s3)));
+        state = with_later(with_later(with_later(with_later(state, s0), s1), s2), s3);
     }
     return state;
 }

@@ -6,7 +6,7 @@
 //
 // With positions, an invocation keeps the largest rank so far and its block, and searches only the
 // elements of that block. So it does little more than without positions.
-import package::common::block::{Acc, BLOCK, acc_add, acc_add_with, acc_add_some, acc_fold, acc_keys};
+import package::common::block::{Acc, BLOCK, acc_add_with, acc_add_some, acc_fold, acc_keys, acc_of};
 import package::common::divide::quotient;
 import package::common::element::kernel_ranking;
 import package::common::invocation::{Invocation, group_number};
@@ -80,7 +80,7 @@ fn add(state: State, words: vec4<u32>, by: Rules, block: u32) -> State {
 
 @if(positions)
 fn add(state: State, words: vec4<u32>, by: Rules, block: u32) -> State {
-    return note(state, acc_add_with(Acc(), words, by.ranking), by, block);
+    return note(state, acc_of(words, by.ranking), by, block);
 }
 
 // Adds the elements first <= i < end of a block.
@@ -131,7 +131,7 @@ fn found_in(state: State, start: u32, end: u32, skipped: u32) -> Found {
 @if(positions)
 fn found_in(best: State, start: u32, end: u32, skipped: u32) -> Found {
     var found = Found(KEY_LOWEST, NO_PLACE);
-    let candidates = acc_keys(acc_add(Acc(), source_block(best.block)));
+    let candidates = acc_keys(acc_of(source_block(best.block), kernel_ranking()));
     let by = rules();
     for (var i = 0u; i < BLOCK; i++) {
         let element = best.block * BLOCK + i;

@@ -51,9 +51,11 @@ enum Known {
     Keys,
     /// Words of keys become elements.
     Elements,
-    /// The larger of two keys of 64 bits, for each pair of words: which words of the first operand and of
-    /// the second these are. The result is laid out as the first.
-    Pairs(&'static [[usize; 2]], &'static [[usize; 2]]),
+    /// Words of elements of 16 bits become keys, each at the top of a word: the first ones of all words,
+    /// then the second ones. Where the third argument, a mask, is 0, they are 0.
+    Halves,
+    /// The larger of two keys of 64 bits, for each pair of words.
+    Pairs(&'static [[usize; 2]]),
     /// The ranks of keys: the words of each, and the byte with which a key begins.
     Ranks(&'static [&'static [usize]], usize),
     /// Whether such ranks are above others if true, or else equal.
@@ -84,9 +86,10 @@ impl Known {
             ("key_equal", _) => Self::Compare(single, false),
             ("vector_above", _) => Self::Compare(vector, true),
             ("vector_equal", _) => Self::Compare(vector, false),
-            ("key_max", 8) => Self::Pairs(PAIR, PAIR),
-            ("vector_max", 8) => Self::Pairs(BLOCK, BLOCK),
-            ("acc_add_keys", 8) => Self::Pairs(ACC, BLOCK),
+            ("acc_of" | "acc_masked", 2) => Self::Halves,
+            ("key_max", 8) => Self::Pairs(PAIR),
+            ("vector_max", 8) => Self::Pairs(BLOCK),
+            ("acc_max", 8) => Self::Pairs(ACC),
             ("widen", _) => Self::Sum(sum::Function::Widen),
             ("add_rounded", _) => Self::Sum(sum::Function::Add),
             ("narrow", _) => Self::Sum(sum::Function::Narrow),
@@ -524,22 +527,46 @@ impl<W: Watch> Machine<'_, W> {
                     (lane_of(&shades[i], at)[lane], values[i][at][lane])
                 };
                 let scalars = result.len() / self.warps;
-                let (shadow, mut new) = (&mut self.memory.shadow, [PLAIN_WORD; 4]);
+                let (shadow, mut new) = (&mut self.memory.shadow, [PLAIN_WORD; 8]);
                 match known {
-                    Known::Keys | Known::Elements => {
+                    Known::Keys | Known::Elements | Known::Halves => {
                         let bytes: Vec<u32> = (0..4).flat_map(|i| operand(0, i).0).collect();
                         let bytes: [u32; 16] = bytes.try_into().unwrap_or([MIXED; 16]);
-                        let is_keys = matches!(known, Known::Keys);
-                        let (from, to): (&[u32], u32) =
-                            if is_keys { (&[RAW, ELEMENT], KEY) } else { (&[KEY], ELEMENT) };
+                        let (from, to): (&[u32], u32) = match known {
+                            Known::Elements => (&[KEY], ELEMENT),
+                            _ => (&[RAW, ELEMENT], KEY),
+                        };
                         let bytes = shadow.sets.converted(&bytes, size, from, to);
                         let words = std::array::from_fn(|i| operand(0, i).1);
-                        let results = std::array::from_fn(|i| result[i * self.warps + warp][lane]);
-                        let right = shadow.ranking.is_none_or(|ranking| match is_keys {
-                            true => {
-                                given(&operand, &ranking) && keys::keys(&ranking, words) == results
+                        let results = |first: usize| -> [u32; 4] {
+                            std::array::from_fn(|i| result[(first + i) * self.warps + warp][lane])
+                        };
+                        let masks: [Operand; 4] = match values.get(2) {
+                            Some(_) => std::array::from_fn(|i| operand(2, i)),
+                            None => [(PLAIN_WORD, u32::MAX); 4],
+                        };
+                        let is_whole = |(shade, mask): Operand| {
+                            shade == PLAIN_WORD && matches!(mask, 0 | u32::MAX)
+                        };
+                        if !masks.into_iter().all(is_whole) {
+                            bail!("{name} masks parts of a word, in {}", self.callers());
+                        }
+                        let right = shadow.ranking.is_none_or(|ranking| match known {
+                            Known::Elements => keys::elements(&ranking, words) == results(0),
+                            Known::Halves => {
+                                let keys = keys::keys(&ranking, words);
+                                let halves = results(0).into_iter().zip(results(4));
+                                let keys =
+                                    keys.into_iter().zip(masks).map(|(key, mask)| key & mask.1);
+                                given(&operand, &ranking)
+                                    && keys.zip(halves).all(|(key, (low, high))| {
+                                        low == key << 16 && (high ^ key) >> 16 == 0
+                                    })
                             }
-                            false => keys::elements(&ranking, words) == results,
+                            _ => {
+                                given(&operand, &ranking)
+                                    && keys::keys(&ranking, words) == results(0)
+                            }
                         });
                         if !right {
                             bail!(
@@ -547,8 +574,18 @@ impl<W: Watch> Machine<'_, W> {
                                 self.callers()
                             );
                         }
-                        for (new, bytes) in new.iter_mut().zip(bytes.chunks(4)) {
-                            new.copy_from_slice(bytes);
+                        if matches!(known, Known::Halves) {
+                            let given = bytes.chunks(4).zip(masks).enumerate();
+                            for (i, (bytes, _)) in given.filter(|(_, (_, mask))| mask.1 != 0) {
+                                new[i][2..].copy_from_slice(&bytes[..2]);
+                                // The first half of the second word is not moved as a key is.
+                                let below = if bytes[0] == PLAIN { PLAIN } else { MIXED };
+                                new[4 + i] = [below, below, bytes[2], bytes[3]];
+                            }
+                        } else {
+                            for (new, bytes) in new.iter_mut().zip(bytes.chunks(4)) {
+                                new.copy_from_slice(bytes);
+                            }
                         }
                     }
                     Known::Ranks(groups, first) => {
@@ -580,11 +617,11 @@ impl<W: Watch> Machine<'_, W> {
                         let shades = shadow.sums.call(function, &operands, &shadow.sets);
                         new[..scalars].copy_from_slice(&shades);
                     }
-                    Known::Pairs(first, second) => {
-                        for (a, b) in first.iter().zip(second) {
-                            let (one, other) = (a.map(|i| operand(0, i)), b.map(|i| operand(1, i)));
-                            let pair = shadow.sets.maximum_of_pairs(one, other);
-                            (new[a[0]], new[a[1]]) = (pair[0], pair[1]);
+                    Known::Pairs(pairs) => {
+                        for words in pairs {
+                            let [a, b] = [0, 1].map(|of| words.map(|i| operand(of, i)));
+                            let pair = shadow.sets.maximum_of_pairs(a, b);
+                            (new[words[0]], new[words[1]]) = (pair[0], pair[1]);
                         }
                     }
                 }

@@ -10,10 +10,10 @@ const COMPONENTS: [&str; 4] = ["x", "y", "z", "w"];
 /// The imports of the generated text.
 const IMPORTS: &str = "\
 import kernel::store_step;
-import package::common::block::{Acc, acc_add_keys, acc_pack};
+import package::common::block::{Acc, acc_max, acc_pack};
 import package::common::key::key_max;
 import package::pool::sliding_window::{Candidates, Lines, Row, better, better_each};
-import package::pool::sliding_window::{candidate, candidates, row, row_keys, together};
+import package::pool::sliding_window::{candidate, candidates, row, row_acc, together};
 ";
 
 /// The arguments of the functions that load columns.
@@ -60,8 +60,7 @@ fn store_windows(held: ptr<function, Held>, lines: Lines, line: u32, step: u32, 
         let rows: Vec<_> = rows.collect();
         let (count, rows) = (rows.len(), rows.join(", "));
         // Keys, or keys and positions; and the function that loads those of a row.
-        let (column, load) =
-            if finds { ("Candidates", "candidates") } else { ("vec4<u32>", "row_keys") };
+        let (column, load) = if finds { ("Candidates", "candidates") } else { ("Acc", "row_acc") };
         let body = if finds && count > 1 {
             // The time that SwiftShader takes is exponential in the depth of comparisons. A loop,
             // which other drivers unroll, separates those of the rows from those of the windows.
@@ -143,15 +142,19 @@ fn move_on(held: ptr<function, Held>) {{
         let per_slice = self.per_slice(size);
         let element = |i: usize| {
             let (block, i) = (i / per_slice, i % per_slice);
-            let word = |word: usize| format!("(*held)[{block}][{line}].{}", COMPONENTS[word]);
+            let column = format!("(*held)[{block}][{line}]");
             match size {
-                4 if finds => format!("candidate((*held)[{block}][{line}], {i}u)"),
-                8 => format!("vec2<u32>({}, {})", word(2 * i), word(2 * i + 1)),
+                4 if finds => format!("candidate({column}, {i}u)"),
+                8 => format!("vec2<u32>({column}.low[{i}], {column}.high[{i}])"),
                 // The top bits of a word; the bits below them are unspecified.
-                _ => match 32 - 8 * (size * (i % (4 / size)) + size) {
-                    0 => word(i * size / 4),
-                    left => format!("{} << {left}u", word(i * size / 4)),
-                },
+                _ => {
+                    let part = match size {
+                        1 => ["b0", "b1", "b2", "b3"][i % 4],
+                        2 => ["h0", "h1"][i % 2],
+                        _ => "w",
+                    };
+                    format!("{column}.{part}.{}", COMPONENTS[i * size / 4])
+                }
             }
         };
         let dilation = usize::from(self.dilation);
@@ -186,6 +189,7 @@ fn move_on(held: ptr<function, Held>) {{
             let taps = 0..usize::from(self.taps);
             let columns = taps.map(|tap| format!("(*held)[{}][{line}]", slice(tap) * beside + a));
             let all = join(finds, columns.collect());
+            let all = if finds { all } else { format!("acc_pack({all})") };
             format!("    store_step({} + {a}u, lines, step, {all});\n", line_of(line))
         });
         steps.collect()
@@ -199,15 +203,8 @@ fn line_of(line: usize) -> String {
 
 /// The maximum of blocks.
 fn join(finds: bool, blocks: Vec<String>) -> String {
-    if blocks.len() == 1 {
-        return blocks[0].clone();
-    }
-    let blocks = blocks.into_iter();
-    if finds {
-        return blocks.reduce(|a, b| format!("better_each({a}, {b})")).unwrap_or_default();
-    }
-    let sum = blocks.fold("Acc()".to_string(), |sum, keys| format!("acc_add_keys({sum}, {keys})"));
-    format!("acc_pack({sum})")
+    let larger = if finds { "better_each" } else { "acc_max" };
+    blocks.into_iter().reduce(|a, b| format!("{larger}({a}, {b})")).unwrap_or_default()
 }
 
 /// A word of keys, each in the top bits of a value.
