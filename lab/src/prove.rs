@@ -759,11 +759,11 @@ mod tests {
                 "atomicLoad(&items[item]) == key",
                 "atomicLoad(&items[item ^ 2u]) == key",
             ),
-            (ElementType::F32, true, "select(~row", "select(row"),
+            (ElementType::F32, true, "select(~row.number", "select(row.number"),
             (ElementType::F32, true, "select(0u, item_word", "select(1u, item_word"),
             (ElementType::F32, true, "if word != 0u", "if word != 1u"),
-            (ElementType::F32, true, "best = max(best, select(", "best = (select("),
-            (ElementType::F32, true, "width < end", "width + 1u < end"),
+            (ElementType::F32, true, "best = max(best, found_word", "best = (found_word"),
+            (ElementType::F32, true, "width, last)", "width, max(last, 1u) - 1u)"),
             (
                 ElementType::F32,
                 true,
@@ -917,7 +917,11 @@ mod tests {
             ("keys[local] = found;", "keys[local] = found + 1u;", "elements (line"),
             ("keys[local] = found;", "keys[local] = max(found, 1u);", "elements (line"),
             ("if lane < step {", "if lane < step && keys[0] > 7u {", "decides by elements"),
-            ("return rotated(key, ranking.nan_above);", "return key;", "another order"),
+            (
+                "return rotated(words ^ flipped, ranking.nan_above);",
+                "return words ^ flipped;",
+                "another order",
+            ),
         ] {
             let found = prove_replaced(&operator, &[&data], (find, replace)).unwrap_err();
             assert!(format!("{found:#}").contains(error), "{replace}: {found:#}");

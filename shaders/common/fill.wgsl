@@ -18,7 +18,10 @@ fn main(at: Invocation) {
         result[first + 7u] = params.odd;
         return;
     }
-    for (var word = first; word < min(first + params.words_per_thread, params.words); word++) {
-        result[word] = select(params.even, params.odd, word % 2u == 1u);
+    for (var i = 0u; i < params.words_per_thread; i++) {
+        let word = first + i;
+        if word < params.words {
+            result[word] = select(params.even, params.odd, word % 2u == 1u);
+        }
     }
 }

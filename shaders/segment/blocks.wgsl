@@ -1,7 +1,7 @@
 // The maxima of ascending segments of rows of whole blocks (16 bytes): an invocation owns a block of
 // each row of its run. segment/groups says how runs become segments. The CPU kernel is in
 // src/segment/maxima.rs.
-import package::common::block::{Acc, BLOCK, acc_add, acc_add_keys, acc_pack};
+import package::common::block::{Acc, BLOCK, acc_add, acc_max, acc_of_keys, acc_pack};
 import package::common::element::element_words;
 import package::common::invocation::Invocation;
 import package::common::source::source_block;
@@ -18,8 +18,9 @@ import generated::{WORKGROUP, params};
 // Keys in the layout of a block.
 alias Held = vec4<u32>;
 
-fn merge(a: Held, b: Held) -> Held {
-    return acc_pack(acc_add_keys(acc_add_keys(Acc(), a), b));
+fn merge_if(before: Held, after: Held, condition: bool) -> Held {
+    let some = select(vec4<u32>(0u), before, condition);
+    return acc_pack(acc_max(acc_of_keys(some), acc_of_keys(after)));
 }
 
 // A block of a row; `base` is the element at which the rows begin.

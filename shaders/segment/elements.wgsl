@@ -12,7 +12,7 @@
 import package::common::element::element_words;
 @if(argmax) import package::common::element::kernel_ranking;
 import package::common::invocation::Invocation;
-import package::common::key::{Key, key_above, key_max};
+import package::common::key::{KEY_LOWEST, Key, key_above, key_max};
 @if(argmax) import package::common::rank::key_rank;
 import package::common::source::{load_element, source_word};
 @if(single) import package::segment::chunks::visit;
@@ -34,14 +34,18 @@ struct Held {
     row: u32,
 }
 
+fn read_row(row: u32, column: u32) -> Held {
+    return read_from(params.base + column, row);
+}
+
 @if(!argmax && !from_carry)
-fn read_row(row: u32, column: u32) -> Key {
-    return load_element(params.base + row * params.inner + column);
+fn read_from(element: u32, row: u32) -> Key {
+    return load_element(element + row * params.inner);
 }
 
 @if(!argmax && from_carry)
-fn read_row(row: u32, column: u32) -> Key {
-    return source_word(params.base + row * params.inner + column);
+fn read_from(element: u32, row: u32) -> Key {
+    return source_word(element + row * params.inner);
 }
 
 fn maximum_of(found: Held) -> Held {
@@ -51,6 +55,16 @@ fn maximum_of(found: Held) -> Held {
 @if(!argmax)
 fn merge(a: Key, b: Key) -> Key {
     return key_max(a, b);
+}
+
+@if(!argmax)
+fn held_if(held: Key, condition: bool) -> Key {
+    return select(KEY_LOWEST, held, condition);
+}
+
+@if(!argmax)
+fn merge_if(before: Key, after: Key, condition: bool) -> Key {
+    return key_max(after, held_if(before, condition));
 }
 
 @if(!argmax)
@@ -99,9 +113,9 @@ fn store_carry_at(at: u32, key: Key) {
 }
 
 @if(argmax)
-fn read_row(row: u32, column: u32) -> Held {
+fn read_from(column: u32, row: u32) -> Held {
     let candidate = candidate_row(row, column);
-    // One binding has all rows.
+    // One binding has all rows, and they begin with it.
     let key = load_element(candidate * params.inner + column);
     return Held(key_rank(key, kernel_ranking()), candidate);
 }
@@ -121,7 +135,17 @@ fn candidate_row(row: u32, column: u32) -> u32 {
 // If keys are equal, the earlier row is kept.
 @if(argmax)
 fn merge(before: Held, after: Held) -> Held {
-    let takes = key_above(after.key, before.key);
+    return merge_if(before, after, true);
+}
+
+@if(argmax)
+fn held_if(held: Held, condition: bool) -> Held {
+    return Held(select(KEY_LOWEST, held.key, condition), held.row);
+}
+
+@if(argmax)
+fn merge_if(before: Held, after: Held, condition: bool) -> Held {
+    let takes = !condition | key_above(after.key, before.key);
     return Held(
         select(before.key, after.key, takes),
         select(before.row, after.row, takes),

@@ -8,12 +8,13 @@
 // that a run begins with, a scan finds the maximum of the runs before it.
 //
 // This file is shared by all such kernels. How they read rows is in segment/tiles and segment/blocks.
-// They declare `Held`, a maximum in workgroup memory, and for it `merge`, `store_result` and
+// They declare `Held`, a maximum in workgroup memory, whose zero is that of no rows, and for it
+// `merge_if`, which leaves out what is before unless a condition holds, `store_result` and
 // `store_carry`. The CPU's version is src/segment/chunks.rs.
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, group_number};
 import package::segment::ids::NO_SEGMENT;
-import kernel::{Held, merge, store_carry, store_result};
+import kernel::{Held, merge_if, store_carry, store_result};
 import generated::{WORKGROUP, params};
 
 @group(0) @binding(6) var<storage, read_write> carry_ids: array<u32>;
@@ -37,9 +38,18 @@ struct Tail {
     held: Held,
 }
 
-// Two tables of tails, one for each invocation: steps of the scan read one and write the other.
-var<workgroup> tail_segments: array<u32, 2u * WORKGROUP>;
-var<workgroup> tail_maxima: array<Held, 2u * WORKGROUP>;
+// Runs whose tails one invocation joins by itself. It is odd so that invocations use different banks of
+// the memory.
+const SHARE: u32 = 9u;
+
+// A column has several shares only if it has more runs than a share. Then all columns have at most so
+// many.
+const SHARES: u32 = WORKGROUP / 4u;
+
+// The tail of each run, joined with those before it in its share. Then two tables of the shares' tails:
+// steps of the scan read one and write the other.
+var<workgroup> tail_segments: array<u32, WORKGROUP + 2u * SHARES>;
+var<workgroup> tail_maxima: array<Held, WORKGROUP + 2u * SHARES>;
 
 // The first segment of the chunk.
 var<workgroup> first_segment: u32;
@@ -65,16 +75,16 @@ fn no_rows() -> Tail {
     return Tail(NO_SEGMENT, Held());
 }
 
-// Rows, with more rows after them. Out-of-range ids, and rows of the carry list without an id, do not
-// separate segments.
+// The last segment of rows, and of more rows after them. Out-of-range ids, and rows of the carry list
+// without an id, do not separate segments.
+fn last_segment(before: u32, after: u32) -> u32 {
+    return select(after, before, after == NO_SEGMENT);
+}
+
+// Rows, with more rows after them.
 fn join(before: Tail, after: Tail) -> Tail {
-    if after.segment == NO_SEGMENT {
-        return before;
-    }
-    if after.segment == before.segment {
-        return Tail(after.segment, merge(before.held, after.held));
-    }
-    return after;
+    let segment = last_segment(before.segment, after.segment);
+    return Tail(segment, merge_if(before.held, after.held, segment == before.segment));
 }
 
 fn tail_at(at: u32) -> Tail {
@@ -86,31 +96,63 @@ fn set_tail(at: u32, tail: Tail) {
     tail_maxima[at] = tail.held;
 }
 
-// Joins each run with all before it in the chunk. Returns where the table of results begins.
+// Joins each run with all before it in the chunk: first within each share, then the shares. So few
+// invocations work. Returns where the table of the shares' results begins.
 fn scan(place: Place, own: Tail) -> u32 {
-    var tail = own;
-    var first = 0u;
-    set_tail(place.local, tail);
+    set_tail(place.local, own);
     workgroupBarrier();
-    for (var apart = params.width; apart < WORKGROUP; apart *= 2u) {
-        if place.local >= apart {
-            tail = join(tail_at(first + place.local - apart), tail);
+    let shares = (params.runs + SHARE - 1u) / SHARE;
+    // The first runs of a column have a share each.
+    let has_share = place.run < shares;
+    var tail = no_rows();
+    if has_share {
+        let begin = place.run * SHARE;
+        let end = min(begin + SHARE, params.runs);
+        for (var run = begin; run < end; run++) {
+            let at = run * params.width + place.lane;
+            tail = join(tail, tail_at(at));
+            set_tail(at, tail);
         }
-        first = WORKGROUP - first;
-        set_tail(first + place.local, tail);
-        workgroupBarrier();
     }
+    var first = WORKGROUP;
+    if shares > 1u {
+        if has_share {
+            set_tail(first + place.local, tail);
+        }
+        for (var apart = 1u; apart < shares; apart *= 2u) {
+            workgroupBarrier();
+            if has_share && place.run >= apart {
+                tail = join(tail_at(first + place.local - apart * params.width), tail);
+            }
+            first = 2u * WORKGROUP + SHARES - first;
+            if has_share {
+                set_tail(first + place.local, tail);
+            }
+        }
+    }
+    workgroupBarrier();
     return first;
 }
 
 // The runs before an invocation's own, from the results of a scan.
 fn tail_before(place: Place, first: u32) -> Tail {
-    return tail_at(first + place.local - params.width);
+    let share = place.run / SHARE;
+    var tail = no_rows();
+    if share > 0u {
+        tail = tail_at(first + (share - 1u) * params.width + place.lane);
+    }
+    if place.run % SHARE > 0u {
+        tail = join(tail, tail_at(place.local - params.width));
+    }
+    return tail;
 }
 
 // All runs of an invocation's column.
 fn tail_of_all(place: Place, first: u32) -> Tail {
-    return tail_at(first + (params.runs - 1u) * params.width + place.lane);
+    let shares = (params.runs + SHARE - 1u) / SHARE;
+    let of_runs = (params.runs - 1u) * params.width;
+    let of_shares = first + (shares - 1u) * params.width;
+    return tail_at(select(of_runs, of_shares, shares > 1u) + place.lane);
 }
 
 // A segment with nothing before it is the first one of the chunk.

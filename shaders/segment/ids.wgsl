@@ -6,37 +6,46 @@ import generated::params;
 // The segment of a row whose id is out of range, and of no row.
 const NO_SEGMENT: u32 = 0xffffffffu;
 
+// A segment, counted from the first one of this launch, if there is one.
+struct Segment {
+    number: u32,
+    exists: bool,
+}
+
 // The segment of a row, counted from the first one of this launch.
 fn row_segment(row: u32) -> u32 {
     if params.id_words == 2u {
-        return wide_segment(row);
+        return number_of(wide_segment(row));
     }
-    return narrow_segment(row);
+    return number_of(narrow_segment(row));
 }
 
 // The same for ids of one word.
-fn narrow_segment(row: u32) -> u32 {
-    return segment_of(narrow_id(row), 0u);
+fn narrow_segment(row: u32) -> Segment {
+    let number = narrow_id(row) - params.first_segment;
+    return Segment(number, number < params.segments);
 }
 
-// The same for ids of two words.
-fn wide_segment(row: u32) -> u32 {
+// The same for ids of two words. The high word of a negative one is not 0.
+fn wide_segment(row: u32) -> Segment {
     let id = wide_id(row);
-    return segment_of(id.x, id.y);
+    let number = id.x - params.first_segment;
+    return Segment(number, (id.y == 0u) & (number < params.segments));
 }
 
-// The same for ids of any size, of which negative ones count back from `params.end`, if it is not 0.
-fn row_segment_from_end(row: u32) -> u32 {
-    var id = vec2(0u);
-    var negative = 0u;
-    if params.id_words == 2u {
-        id = wide_id(row);
-        negative = 0xffffffffu;
-    } else {
-        id.x = narrow_id(row);
+fn number_of(segment: Segment) -> u32 {
+    return select(NO_SEGMENT, segment.number, segment.exists);
+}
+
+// The segment of an id, whose high word is 0 if it has one. Negative ids count back from `params.end`,
+// if it is not 0.
+fn segment_from_end(id: vec2<u32>) -> u32 {
+    if params.end == 0u {
+        return segment_of(id.x, id.y);
     }
     // The sum is below the end only if it passes 2^32. Then an id of one word is negative, and one of
     // two words is if its high word says so; and it is not below -end.
+    let negative = select(0u, 0xffffffffu, params.id_words == 2u);
     let place = id.x + params.end;
     let counts_back = (place < params.end) & (id.y == negative);
     return segment_of(select(id.x, place, counts_back), select(id.y, 0u, counts_back));

@@ -12,7 +12,7 @@ import package::common::key::Key;
 @if(argmax) import package::common::element::kernel_ranking;
 @if(argmax) import package::common::rank::key_rank;
 import package::common::source::load_element;
-import package::segment::ids::{NO_SEGMENT, row_segment_from_end};
+import package::segment::ids::{NO_SEGMENT, narrow_id, segment_from_end, wide_id};
 import generated::{WORKGROUP, params};
 
 @group(0) @binding(2) var<storage, read_write> items: array<atomic<u32>>;
@@ -27,18 +27,38 @@ fn load_key(element: u32) -> Key {
     return key_rank(load_element(element), kernel_ranking());
 }
 
-// Whether an item has a key's words, as far as earlier launches found them.
-@if(!bits64)
+// A row of some chunk: its number in all rows, its segment, and the key of one of its elements.
+struct Row {
+    number: u32,
+    segment: u32,
+    key: Key,
+}
+
+// The word of an item that this launch finds, or 0, which changes nothing, if another of the row's words
+// is below the item's. `first` is the column's item of the first segment.
+@if(!argmax && !bits64)
+fn found_word(row: Row, first: u32) -> u32 {
+    return row.key;
+}
+
+// Keys decide by select alone, so that the machine of wgmax-lab can follow what is found.
+@if(argmax || bits64)
+fn found_word(row: Row, first: u32) -> u32 {
+    var takes = true;
+    if params.word > 0u {
+        takes = has_earlier_words(row.key, item_of(row.segment, first));
+    }
+    return select(0u, item_word(row), takes);
+}
+
+@if(argmax && !bits64)
 fn has_earlier_words(key: Key, item: u32) -> bool {
-    return params.word == 0u || atomicLoad(&items[item]) == key;
+    return atomicLoad(&items[item]) == key;
 }
 
 // The high one of two words comes first.
 @if(bits64)
 fn has_earlier_words(key: Key, item: u32) -> bool {
-    if params.word == 0u {
-        return true;
-    }
     let high = atomicLoad(&items[item]) == key.y;
     if params.word == 1u {
         return high;
@@ -46,23 +66,21 @@ fn has_earlier_words(key: Key, item: u32) -> bool {
     return high & (atomicLoad(&items[item + 1u]) == key.x);
 }
 
-// The word of an item that this launch finds.
-@if(!bits64)
-fn item_word(key: Key, row: u32) -> u32 {
-    return select(~row, key, params.word == 0u);
+@if(argmax && !bits64)
+fn item_word(row: Row) -> u32 {
+    return select(~row.number, row.key, params.word == 0u);
 }
 
 @if(bits64)
-fn item_word(key: Key, row: u32) -> u32 {
-    return select(select(~row, key.x, params.word == 1u), key.y, params.word == 0u);
+fn item_word(row: Row) -> u32 {
+    return select(select(~row.number, row.key.x, params.word == 1u), row.key.y, params.word == 0u);
 }
 
-fn item_of(segment: u32, column: u32) -> u32 {
-    return (params.result_base + segment * params.inner + column) * params.item_words;
+fn item_of(segment: u32, first: u32) -> u32 {
+    return first + segment * (params.inner * params.item_words);
 }
 
-fn update(segment: u32, column: u32, word: u32) {
-    let item = item_of(segment, column);
+fn update(item: u32, word: u32) {
     // The maximum with 0 changes nothing.
     if word != 0u {
         atomicMax(&items[item + params.word], word);
@@ -81,12 +99,6 @@ fn mark(item: u32) {
 fn mark(item: u32) {
 }
 
-// The segment of a row, and the key of one of its elements.
-struct Row {
-    segment: u32,
-    key: Key,
-}
-
 @compute @workgroup_size(WORKGROUP)
 fn main(at: Invocation) {
     let number = invocation_number(at);
@@ -98,39 +110,48 @@ fn main(at: Invocation) {
     let first = quotient(chunk, params.by_width) * params.width;
     let begin = first * params.chunk + chunk - first;
     let end = min((first + params.width) * params.chunk, params.rows);
+    if begin >= end {
+        return;
+    }
+    let last = begin + quotient(end - 1u - begin, params.by_width) * params.width;
+    let element = params.base + column;
+    let item = (params.result_base + column) * params.item_words;
 
     var best = 0u;
     var current = NO_SEGMENT;
     for (var row = begin; row < end; row += 4u * params.width) {
-        // Four rows in flight.
-        var rows: array<Row, 4>;
+        // Four rows in flight. Rows past the end repeat the last one, which changes no maximum.
+        var at: array<u32, 4>;
+        var keys: array<Key, 4>;
+        var id: array<vec2<u32>, 4>;
         for (var i = 0u; i < 4u; i++) {
-            let at = min(row + i * params.width, params.rows - 1u);
-            let segment = row_segment_from_end(at);
-            rows[i] = Row(
-                select(NO_SEGMENT, segment, row + i * params.width < end),
-                load_key(params.base + at * params.inner + column),
-            );
+            at[i] = min(row + i * params.width, last);
+            keys[i] = load_key(element + at[i] * params.inner);
+        }
+        if params.id_words == 2u {
+            for (var i = 0u; i < 4u; i++) {
+                id[i] = wide_id(at[i]);
+            }
+        } else {
+            for (var i = 0u; i < 4u; i++) {
+                id[i] = vec2<u32>(narrow_id(at[i]), 0u);
+            }
         }
         for (var i = 0u; i < 4u; i++) {
-            let next = rows[i].segment;
-            let key = rows[i].key;
-            if next != current {
+            let next = Row(params.first_row + at[i], segment_from_end(id[i]), keys[i]);
+            if next.segment != current {
                 if current != NO_SEGMENT {
-                    update(current, column, best);
+                    update(item_of(current, item), best);
                 }
                 best = 0u;
-                current = next;
+                current = next.segment;
             }
-            if next != NO_SEGMENT {
-                // Keys decide by select alone, so that the machine of wgmax-lab can follow what is found.
-                let at = params.first_row + row + i * params.width;
-                let takes = has_earlier_words(key, item_of(next, column));
-                best = max(best, select(0u, item_word(key, at), takes));
+            if current != NO_SEGMENT {
+                best = max(best, found_word(next, item));
             }
         }
     }
     if current != NO_SEGMENT {
-        update(current, column, best);
+        update(item_of(current, item), best);
     }
 }

@@ -191,6 +191,8 @@ pub struct Ties {
     pub ties: Vec<Tie>,
     pub found: Vec<Found>,
     pub numbers: HashMap<Found, u32>,
+    /// What a word stands for that was found among all elements of a set.
+    pub complete: HashMap<Shade, Found>,
     /// The number that an element has, of those that tie with the maximum of a set.
     pub places: HashMap<(u32, u32), u32>,
 }

@@ -76,6 +76,12 @@ impl Sets {
             }
             return Some(word_of(FOUND, 0, number));
         }
+        let all = self.found_in_all(found)?;
+        self.ties.complete.insert(all, found);
+        Some(all)
+    }
+
+    fn found_in_all(&mut self, found: Found) -> Option<Shade> {
         let all_words = if self.size == 8 { 0b11 } else { 0b1 };
         if found.is_low {
             return (found.words == all_words & !1).then(|| word_of(found.kind, 0, found.set));
@@ -93,6 +99,15 @@ impl Sets {
 
     /// The maximum of two first words of keys or ranks, or of two words of elements that tie.
     pub fn maximum_of_words(&mut self, a: Shade, b: Shade) -> Option<Shade> {
+        if a == b {
+            return Some(a);
+        }
+        // An element that took part already changes nothing.
+        if let (Some(&all), Some((FOUND, _, number))) = (self.ties.complete.get(&a), as_word(b)) {
+            let Found { set, .. } = all;
+            let some = self.ties.found[number as usize];
+            return (all == Found { among: set, ..some }).then_some(a);
+        }
         let ((kind, word, a), (of, at, b)) = (as_word(a)?, as_word(b)?);
         match kind {
             _ if kind != of || word != at => None,
