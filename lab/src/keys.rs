@@ -78,17 +78,22 @@ fn wide(t: ElementType, word: u32) -> u64 {
 /// The key of an element.
 pub fn key(ranking: &Ranking, bits: u64) -> u64 {
     let t = ranking.element_type;
+    let key = unmoved(ranking, bits);
+    let Some((infinity, _)) = float(t) else { return key };
+    moved(ranking, key, (mask(t) >> 1) - infinity, ranking.nan_above != 0)
+}
+
+/// The key before NaNs move.
+fn unmoved(ranking: &Ranking, bits: u64) -> u64 {
+    let t = ranking.element_type;
     let sign = mask(t) ^ mask(t) >> 1;
-    let complement = wide(t, ranking.complement);
-    if let Some((infinity, _)) = float(t) {
-        let place = if bits & sign == 0 { bits ^ sign } else { bits ^ mask(t) } ^ complement;
-        return moved(ranking, place, (sign - 1) - infinity, ranking.nan_above != 0);
-    }
-    match t {
-        ElementType::Bool => u64::from(bits != 0) ^ complement,
-        _ if is_signed(t) => bits ^ sign ^ complement,
-        _ => bits ^ complement,
-    }
+    let key = match t {
+        _ if float(t).is_some() && bits & sign != 0 => bits ^ mask(t),
+        _ if float(t).is_some() || is_signed(t) => bits ^ sign,
+        ElementType::Bool => u64::from(bits != 0),
+        _ => bits,
+    };
+    key ^ wide(t, ranking.complement)
 }
 
 /// The element of a key.
@@ -144,6 +149,16 @@ fn each(ranking: &Ranking, words: [u32; 4], f: impl Fn(&Ranking, u64) -> u64) ->
 /// The keys of four words of elements.
 pub fn keys(ranking: &Ranking, words: [u32; 4]) -> [u32; 4] {
     each(ranking, words, key)
+}
+
+/// The keys of four words of elements of 16 bits, each at the top of a word: the first ones of all words,
+/// then the second ones. Below these are the first ones again, before NaNs move.
+pub fn halves(ranking: &Ranking, words: [u32; 4]) -> [u32; 8] {
+    let keys = keys(ranking, words);
+    std::array::from_fn(|i| match i.checked_sub(4) {
+        None => keys[i] << 16,
+        Some(i) => keys[i] & 0xffff_0000 | unmoved(ranking, u64::from(words[i] & 0xffff)) as u32,
+    })
 }
 
 /// The elements of four words of keys.

@@ -70,10 +70,10 @@ fn element_key_with(words: vec4<u32>, ranking: Ranking) -> vec4<u32> {
 @if(float32)
 fn element_words(keys: vec4<u32>) -> vec4<u32> {
     let moved = rotated(keys, ~params.nan_above);
-    // The complement, and the sign bit or all bits.
-    let high = vec4<u32>(0x80000000u & ~params.complement);
-    let low = vec4<u32>(~(0x80000000u & params.complement));
-    let bits = moved ^ select(high, low, moved < vec4<u32>(0x80000000u));
+    // What is flipped, with the complement, if the top bit is set, and if it is not.
+    let if_set = vec4<u32>(0x80000000u & ~params.complement);
+    let if_clear = vec4<u32>(~(0x80000000u & params.complement));
+    let bits = moved ^ select(if_set, if_clear, moved < vec4<u32>(0x80000000u));
     let nan = (bits & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
     return select(bits, vec4<u32>(0x7fc00000u), nan);
 }

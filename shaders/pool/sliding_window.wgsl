@@ -13,7 +13,8 @@
 // src/pool/sliding/text.rs generates the declarations that are specialised for a window.
 import package::common::block::{Acc, BLOCK, PER_WORD, acc_masked, acc_pack};
 import package::common::divide::quotient;
-import package::common::element::{element_key, element_words, kernel_ranking};
+@if(indices) import package::common::element::element_key;
+import package::common::element::{element_words, kernel_ranking};
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::key::{key_above, key_equal};
 @if(indices) import package::common::rank::vector_rank;

@@ -132,7 +132,6 @@ fn candidate_row(row: u32, column: u32) -> u32 {
     return min(candidate, params.last_row);
 }
 
-// If keys are equal, the earlier row is kept.
 @if(argmax)
 fn merge(before: Held, after: Held) -> Held {
     return merge_if(before, after, true);
@@ -143,6 +142,7 @@ fn held_if(held: Held, condition: bool) -> Held {
     return Held(select(KEY_LOWEST, held.key, condition), held.row);
 }
 
+// If keys are equal, the earlier row is kept.
 @if(argmax)
 fn merge_if(before: Held, after: Held, condition: bool) -> Held {
     let takes = !condition | key_above(after.key, before.key);

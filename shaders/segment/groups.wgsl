@@ -138,6 +138,9 @@ fn scan(place: Place, own: Tail) -> u32 {
 fn tail_before(place: Place, first: u32) -> Tail {
     let share = place.run / SHARE;
     var tail = no_rows();
+    if place.run >= params.runs {
+        return tail;
+    }
     if share > 0u {
         tail = tail_at(first + (share - 1u) * params.width + place.lane);
     }

@@ -6,13 +6,15 @@ import generated::params;
 // The segment of a row whose id is out of range, and of no row.
 const NO_SEGMENT: u32 = 0xffffffffu;
 
-// A segment, counted from the first one of this launch, if there is one.
+// The segment of an id, counted from the first one of this launch, if there is one. Numbers of segments
+// have 31 bits: an id below the first one, or a negative one of one word, wraps to a larger number; the
+// high word of a negative id of two words is not 0.
 struct Segment {
     number: u32,
     exists: bool,
 }
 
-// The segment of a row, counted from the first one of this launch.
+// The segment of a row.
 fn row_segment(row: u32) -> u32 {
     if params.id_words == 2u {
         return number_of(wide_segment(row));
@@ -26,9 +28,13 @@ fn narrow_segment(row: u32) -> Segment {
     return Segment(number, number < params.segments);
 }
 
-// The same for ids of two words. The high word of a negative one is not 0.
+// The same for ids of two words.
 fn wide_segment(row: u32) -> Segment {
-    let id = wide_id(row);
+    return segment_of(wide_id(row));
+}
+
+// An id of one word has the high word 0.
+fn segment_of(id: vec2<u32>) -> Segment {
     let number = id.x - params.first_segment;
     return Segment(number, (id.y == 0u) & (number < params.segments));
 }
@@ -37,18 +43,17 @@ fn number_of(segment: Segment) -> u32 {
     return select(NO_SEGMENT, segment.number, segment.exists);
 }
 
-// The segment of an id, whose high word is 0 if it has one. Negative ids count back from `params.end`,
-// if it is not 0.
+// The same, where negative ids count back from `params.end`, if it is not 0.
 fn segment_from_end(id: vec2<u32>) -> u32 {
     if params.end == 0u {
-        return segment_of(id.x, id.y);
+        return number_of(segment_of(id));
     }
     // The sum is below the end only if it passes 2^32. Then an id of one word is negative, and one of
     // two words is if its high word says so; and it is not below -end.
     let negative = select(0u, 0xffffffffu, params.id_words == 2u);
     let place = id.x + params.end;
     let counts_back = (place < params.end) & (id.y == negative);
-    return segment_of(select(id.x, place, counts_back), select(id.y, 0u, counts_back));
+    return number_of(segment_of(select(id, vec2<u32>(place, 0u), counts_back)));
 }
 
 @if(small_ids)
@@ -80,11 +85,4 @@ fn widened(word: u32, id: u32) -> u32 {
     let unused = 32u - params.id_bits;
     let top = word << (unused - id * params.id_bits % 32u);
     return select(top >> unused, u32(i32(top) >> unused), params.id_sign != 0u);
-}
-
-// The segment of an id. Numbers of segments have 31 bits: an id below the first one, or a negative one
-// of one word, wraps to a larger number; the high word of a negative id of two words is not 0.
-fn segment_of(low: u32, high: u32) -> u32 {
-    let segment = low - params.first_segment;
-    return select(NO_SEGMENT, segment, (high == 0u) & (segment < params.segments));
 }

@@ -34,19 +34,19 @@ struct Row {
     key: Key,
 }
 
-// The word of an item that this launch finds, or 0, which changes nothing, if another of the row's words
-// is below the item's. `first` is the column's item of the first segment.
+// The word of an item that this launch finds, or 0, which changes nothing, if an earlier word of the
+// row's is below the item's. `column_item` is the column's item of the first segment.
 @if(!argmax && !bits64)
-fn found_word(row: Row, first: u32) -> u32 {
+fn found_word(row: Row, column_item: u32) -> u32 {
     return row.key;
 }
 
 // Keys decide by select alone, so that the machine of wgmax-lab can follow what is found.
 @if(argmax || bits64)
-fn found_word(row: Row, first: u32) -> u32 {
+fn found_word(row: Row, column_item: u32) -> u32 {
     var takes = true;
     if params.word > 0u {
-        takes = has_earlier_words(row.key, item_of(row.segment, first));
+        takes = has_earlier_words(row.key, item_of(row.segment, column_item));
     }
     return select(0u, item_word(row), takes);
 }
@@ -76,8 +76,8 @@ fn item_word(row: Row) -> u32 {
     return select(select(~row.number, row.key.x, params.word == 1u), row.key.y, params.word == 0u);
 }
 
-fn item_of(segment: u32, first: u32) -> u32 {
-    return first + segment * (params.inner * params.item_words);
+fn item_of(segment: u32, column_item: u32) -> u32 {
+    return column_item + segment * (params.inner * params.item_words);
 }
 
 fn update(item: u32, word: u32) {
@@ -115,7 +115,7 @@ fn main(at: Invocation) {
     }
     let last = begin + quotient(end - 1u - begin, params.by_width) * params.width;
     let element = params.base + column;
-    let item = (params.result_base + column) * params.item_words;
+    let column_item = (params.result_base + column) * params.item_words;
 
     var best = 0u;
     var current = NO_SEGMENT;
@@ -141,17 +141,17 @@ fn main(at: Invocation) {
             let next = Row(params.first_row + at[i], segment_from_end(id[i]), keys[i]);
             if next.segment != current {
                 if current != NO_SEGMENT {
-                    update(item_of(current, item), best);
+                    update(item_of(current, column_item), best);
                 }
                 best = 0u;
                 current = next.segment;
             }
             if current != NO_SEGMENT {
-                best = max(best, found_word(next, item));
+                best = max(best, found_word(next, column_item));
             }
         }
     }
     if current != NO_SEGMENT {
-        update(item_of(current, item), best);
+        update(item_of(current, column_item), best);
     }
 }

@@ -18,7 +18,7 @@ import generated::{RUN, WORKGROUP, params};
 var<workgroup> segments: array<u32, RUN * WORKGROUP>;
 var<workgroup> maxima: array<Held, RUN * WORKGROUP>;
 
-// A run's last segment, and the element with which it begins.
+// A run's last segment, and the element with which that segment begins; NO_SEGMENT if there is none.
 struct Run {
     tail: Tail,
     begin: u32,

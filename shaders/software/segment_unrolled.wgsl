@@ -11,7 +11,7 @@ import package::segment::chunks::{store_carry_id, visit_chunk};
 import package::segment::elements::{
     Held, maximum_of, merge, read_row, store_carry, store_carry_at, store_result, store_result_at
 };
-import package::segment::ids::{NO_SEGMENT, segment_of};
+import package::segment::ids::{NO_SEGMENT, number_of, segment_of};
 import generated::{WORKGROUP, params};
 
 // Ids in blocks of four words.
@@ -25,7 +25,8 @@ fn id_word(at: u32) -> u32 {
 fn row_segment(row: u32) -> u32 {
     let at = (params.ids_base + row) * params.id_words;
     let high = id_word(at + params.id_words - 1u);
-    return segment_of(id_word(at), select(0u, high, params.id_words == 2u));
+    let id = vec2<u32>(id_word(at), select(0u, high, params.id_words == 2u));
+    return number_of(segment_of(id));
 }
 
 // The segments of eight rows.

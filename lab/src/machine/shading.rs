@@ -554,14 +554,11 @@ impl<W: Watch> Machine<'_, W> {
                         let right = shadow.ranking.is_none_or(|ranking| match known {
                             Known::Elements => keys::elements(&ranking, words) == results(0),
                             Known::Halves => {
-                                let keys = keys::keys(&ranking, words);
-                                let halves = results(0).into_iter().zip(results(4));
-                                let keys =
-                                    keys.into_iter().zip(masks).map(|(key, mask)| key & mask.1);
+                                let right = keys::halves(&ranking, words);
+                                let found = [results(0), results(4)].concat();
+                                let masks = masks.iter().cycle().map(|mask| mask.1);
                                 given(&operand, &ranking)
-                                    && keys.zip(halves).all(|(key, (low, high))| {
-                                        low == key << 16 && (high ^ key) >> 16 == 0
-                                    })
+                                    && right.iter().zip(masks).map(|(a, b)| a & b).eq(found)
                             }
                             _ => {
                                 given(&operand, &ranking)

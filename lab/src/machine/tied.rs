@@ -9,7 +9,8 @@
 
 use super::choice::Sets;
 use super::shade::{
-    FOUND, Found, KEY, Operand, PLAIN_WORD, RANK, Shade, TIED, Tie, as_word, is_zero, word_of,
+    ELEMENT, FOUND, Found, KEY, Operand, PLAIN_WORD, RANK, Shade, TIED, Tie, as_word, is_zero,
+    word_of,
 };
 
 impl Sets {
@@ -77,7 +78,9 @@ impl Sets {
             return Some(word_of(FOUND, 0, number));
         }
         let all = self.found_in_all(found)?;
-        self.ties.complete.insert(all, found);
+        if all != PLAIN_WORD {
+            self.ties.complete.insert(all, found);
+        }
         Some(all)
     }
 
@@ -99,7 +102,9 @@ impl Sets {
 
     /// The maximum of two first words of keys or ranks, or of two words of elements that tie.
     pub fn maximum_of_words(&mut self, a: Shade, b: Shade) -> Option<Shade> {
-        if a == b {
+        // A key may be that of either zero: then its words are of two keys.
+        let of_two = |kind| matches!(kind, KEY | ELEMENT) && self.size == 8 && self.finds_positions;
+        if a == b && as_word(a).is_some_and(|(kind, ..)| !of_two(kind)) {
             return Some(a);
         }
         // An element that took part already changes nothing.
