@@ -811,6 +811,24 @@ mod tests {
         }
     }
 
+    /// Nine runs of 27 blocks are one share, and leave some invocations idle: they read no table of shares.
+    #[test]
+    fn idle_invocations_of_segments_are_refused() {
+        let ids = Tensor::from_slice([60], &[0; 60]).unwrap();
+        let data = Tensor::from_bytes(ElementType::F32, [60, 108], &[1; 60 * 108 * 4]).unwrap();
+        let operator = Operator::from(SegmentMax::sorted().num_segments(1));
+        for (find, replace) in [
+            ("", ""),
+            (
+                "if place.run >= params.runs {\n        return tail;",
+                "if false {\n        return tail;",
+            ),
+        ] {
+            let found = prove_replaced(&operator, &[&data, &ids], (find, replace));
+            assert_eq!(found.is_ok(), find.is_empty(), "{find}: {found:?}");
+        }
+    }
+
     /// The positions of scatters: of the data or an update, along an axis or by vectors.
     #[test]
     fn wrong_positions_of_scatters_are_refused() {
