@@ -43,7 +43,7 @@ fn number_of(segment: Segment) -> u32 {
     return select(NO_SEGMENT, segment.number, segment.exists);
 }
 
-// The same, where negative ids count back from `params.end`, if it is not 0.
+// The segment of an id if negative ones count back from `params.end`; they do not if it is 0.
 fn segment_from_end(id: vec2<u32>) -> u32 {
     if params.end == 0u {
         return number_of(segment_of(id));
