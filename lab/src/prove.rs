@@ -759,7 +759,7 @@ mod tests {
                 "atomicLoad(&items[item]) == key",
                 "atomicLoad(&items[item ^ 2u]) == key",
             ),
-            (ElementType::F32, true, "select(~row.number", "select(row.number"),
+            (ElementType::F32, true, "select(~(params", "select((params"),
             (ElementType::F32, true, "select(0u, item_word", "select(1u, item_word"),
             (ElementType::F32, true, "if word != 0u", "if word != 1u"),
             (ElementType::F32, true, "best = max(best, found_word", "best = (found_word"),

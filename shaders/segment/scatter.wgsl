@@ -27,7 +27,7 @@ fn load_key(element: u32) -> Key {
     return key_rank(load_element(element), kernel_ranking());
 }
 
-// A row of some chunk: its number in all rows, its segment, and the key of one of its elements.
+// A row of a launch: its number, its segment, and the key of one of its elements.
 struct Row {
     number: u32,
     segment: u32,
@@ -68,12 +68,13 @@ fn has_earlier_words(key: Key, item: u32) -> bool {
 
 @if(argmax && !bits64)
 fn item_word(row: Row) -> u32 {
-    return select(~row.number, row.key, params.word == 0u);
+    return select(~(params.first_row + row.number), row.key, params.word == 0u);
 }
 
 @if(bits64)
 fn item_word(row: Row) -> u32 {
-    return select(select(~row.number, row.key.x, params.word == 1u), row.key.y, params.word == 0u);
+    let number = ~(params.first_row + row.number);
+    return select(select(number, row.key.x, params.word == 1u), row.key.y, params.word == 0u);
 }
 
 fn item_of(segment: u32, column_item: u32) -> u32 {
@@ -121,24 +122,24 @@ fn main(at: Invocation) {
     var current = NO_SEGMENT;
     for (var row = begin; row < end; row += 4u * params.width) {
         // Four rows in flight. Rows past the end repeat the last one, which changes no maximum.
-        var at: array<u32, 4>;
-        var keys: array<Key, 4>;
+        var rows: array<Row, 4>;
         var id: array<vec2<u32>, 4>;
         for (var i = 0u; i < 4u; i++) {
-            at[i] = min(row + i * params.width, last);
-            keys[i] = load_key(element + at[i] * params.inner);
+            let at = min(row + i * params.width, last);
+            rows[i] = Row(at, NO_SEGMENT, load_key(element + at * params.inner));
         }
         if params.id_words == 2u {
             for (var i = 0u; i < 4u; i++) {
-                id[i] = wide_id(at[i]);
+                id[i] = wide_id(rows[i].number);
             }
         } else {
             for (var i = 0u; i < 4u; i++) {
-                id[i] = vec2<u32>(narrow_id(at[i]), 0u);
+                id[i] = vec2<u32>(narrow_id(rows[i].number), 0u);
             }
         }
         for (var i = 0u; i < 4u; i++) {
-            let next = Row(params.first_row + at[i], segment_from_end(id[i]), keys[i]);
+            rows[i].segment = segment_from_end(id[i]);
+            let next = rows[i];
             if next.segment != current {
                 if current != NO_SEGMENT {
                     update(item_of(current, column_item), best);
