@@ -36,7 +36,9 @@ fn wide_segment(row: u32) -> Segment {
 // An id of one word has the high word 0.
 fn segment_of(id: vec2<u32>) -> Segment {
     let number = id.x - params.first_segment;
-    return Segment(number, (id.y == 0u) & (number < params.segments));
+    // A name of its own: in Metal `&` makes an integer, which initialises no truth value of a structure.
+    let exists = (id.y == 0u) & (number < params.segments);
+    return Segment(number, exists);
 }
 
 fn number_of(segment: Segment) -> u32 {
