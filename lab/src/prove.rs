@@ -763,7 +763,7 @@ mod tests {
             (ElementType::F32, true, "select(0u, item_word", "select(1u, item_word"),
             (ElementType::F32, true, "if word != 0u", "if word != 1u"),
             (ElementType::F32, true, "best = max(best, found_word", "best = (found_word"),
-            (ElementType::F32, true, "width, last)", "width, max(last, 1u) - 1u)"),
+            (ElementType::F32, true, "vec4<u32>(last)", "vec4<u32>(max(last, 1u) - 1u)"),
             (
                 ElementType::F32,
                 true,

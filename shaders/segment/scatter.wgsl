@@ -122,19 +122,19 @@ fn main(at: Invocation) {
     var current = NO_SEGMENT;
     for (var row = begin; row < end; row += 4u * params.width) {
         // Four rows in flight. Rows past the end repeat the last one, which changes no maximum.
+        let at = min(row + vec4<u32>(0u, 1u, 2u, 3u) * params.width, vec4<u32>(last));
         var rows: array<Row, 4>;
         var id: array<vec2<u32>, 4>;
         for (var i = 0u; i < 4u; i++) {
-            let at = min(row + i * params.width, last);
-            rows[i] = Row(at, NO_SEGMENT, load_key(element + at * params.inner));
+            rows[i] = Row(at[i], NO_SEGMENT, load_key(element + at[i] * params.inner));
         }
         if params.id_words == 2u {
             for (var i = 0u; i < 4u; i++) {
-                id[i] = wide_id(rows[i].number);
+                id[i] = wide_id(at[i]);
             }
         } else {
             for (var i = 0u; i < 4u; i++) {
-                id[i] = vec2<u32>(narrow_id(rows[i].number), 0u);
+                id[i] = vec2<u32>(narrow_id(at[i]), 0u);
             }
         }
         for (var i = 0u; i < 4u; i++) {
