@@ -105,18 +105,21 @@ fn acc_masked(words: vec4<u32>, ranking: Ranking, mask: vec4<u32>) -> Acc {
     return acc_of_keys(element_key_with(words, ranking) & mask);
 }
 
-// Halves are moved at the top of a word, where one addition moves each.
 @if(float16 || bfloat16)
 fn acc_of(words: vec4<u32>, ranking: Ranking) -> Acc {
     let keys = unmoved_key(words, ranking.complement);
-    let by = vec4<u32>(top_movement(ranking.nan_above));
-    return Acc((keys << vec4<u32>(16u)) + by, keys + by);
+    return acc_moved(keys, vec4<u32>(top_movement(ranking.nan_above)));
 }
 
 @if(float16 || bfloat16)
 fn acc_masked(words: vec4<u32>, ranking: Ranking, mask: vec4<u32>) -> Acc {
     let keys = unmoved_key(words, ranking.complement) & mask;
-    let by = vec4<u32>(top_movement(ranking.nan_above)) & mask;
+    return acc_moved(keys, vec4<u32>(top_movement(ranking.nan_above)) & mask);
+}
+
+// Halves are moved at the top of a word, where one addition moves each.
+@if(float16 || bfloat16)
+fn acc_moved(keys: vec4<u32>, by: vec4<u32>) -> Acc {
     return Acc((keys << vec4<u32>(16u)) + by, keys + by);
 }
 
@@ -126,7 +129,7 @@ fn acc_add_keys(acc: Acc, keys: vec4<u32>) -> Acc {
 
 // Adds a block of elements.
 fn acc_add(acc: Acc, words: vec4<u32>) -> Acc {
-    return acc_max(acc, acc_of(words, kernel_ranking()));
+    return acc_add_with(acc, words, kernel_ranking());
 }
 
 // The same in a loop, with the ranking in a variable.

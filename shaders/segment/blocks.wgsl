@@ -84,7 +84,9 @@ fn main(at: Invocation) {
     if !ended {
         head = tail;
     }
-    note_first(place, before.segment, head.segment);
+    if before.segment == NO_SEGMENT {
+        note_first(place, head.segment);
+    }
     workgroupBarrier();
     if place.begin >= place.end {
         return;

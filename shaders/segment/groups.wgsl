@@ -75,16 +75,21 @@ fn no_rows() -> Tail {
     return Tail(NO_SEGMENT, Held());
 }
 
-// The last segment of rows, and of more rows after them. Out-of-range ids, and rows of the carry list
-// without an id, do not separate segments.
-fn last_segment(before: u32, after: u32) -> u32 {
-    return select(after, before, after == NO_SEGMENT);
+// Rows, with more rows after them, and whether the last segment of the first ones is still the last.
+struct Joined {
+    tail: Tail,
+    goes_on: bool,
 }
 
-// Rows, with more rows after them.
+// Out-of-range ids, and rows of the carry list without an id, do not separate segments.
+fn join_rows(before: Tail, after: Tail) -> Joined {
+    let segment = select(after.segment, before.segment, after.segment == NO_SEGMENT);
+    let goes_on = segment == before.segment;
+    return Joined(Tail(segment, merge_if(before.held, after.held, goes_on)), goes_on);
+}
+
 fn join(before: Tail, after: Tail) -> Tail {
-    let segment = last_segment(before.segment, after.segment);
-    return Tail(segment, merge_if(before.held, after.held, segment == before.segment));
+    return join_rows(before, after).tail;
 }
 
 fn tail_at(at: u32) -> Tail {
@@ -96,12 +101,17 @@ fn set_tail(at: u32, tail: Tail) {
     tail_maxima[at] = tail.held;
 }
 
+// The shares of a column.
+fn count_shares() -> u32 {
+    return (params.runs + SHARE - 1u) / SHARE;
+}
+
 // Joins each run with all before it in the chunk: first within each share, then the shares. So few
 // invocations work. Returns where the table of the shares' results begins.
 fn scan(place: Place, own: Tail) -> u32 {
     set_tail(place.local, own);
     workgroupBarrier();
-    let shares = (params.runs + SHARE - 1u) / SHARE;
+    let shares = count_shares();
     // The first runs of a column have a share each.
     let has_share = place.run < shares;
     var tail = no_rows();
@@ -152,15 +162,15 @@ fn tail_before(place: Place, first: u32) -> Tail {
 
 // All runs of an invocation's column.
 fn tail_of_all(place: Place, first: u32) -> Tail {
-    let shares = (params.runs + SHARE - 1u) / SHARE;
+    let shares = count_shares();
     let of_runs = (params.runs - 1u) * params.width;
     let of_shares = first + (shares - 1u) * params.width;
     return tail_at(select(of_runs, of_shares, shares > 1u) + place.lane);
 }
 
 // A segment with nothing before it is the first one of the chunk.
-fn note_first(place: Place, before: u32, segment: u32) {
-    if before == NO_SEGMENT && segment != NO_SEGMENT && place.lane == 0u {
+fn note_first(place: Place, segment: u32) {
+    if segment != NO_SEGMENT && place.lane == 0u {
         first_segment = segment;
     }
 }

@@ -7,11 +7,11 @@
 // that of row 0, and `held_if`: a maximum if a condition holds, otherwise that of no rows.
 import package::common::invocation::Invocation;
 import package::segment::groups::{
-    Place, Tail, end_chunk, join, last_segment, no_rows, note_first, place_of, scan, store_ended,
+    Place, Tail, end_chunk, join, join_rows, no_rows, note_first, place_of, scan, store_ended,
     tail_before, tail_of_all
 };
 import package::segment::ids::{NO_SEGMENT, Segment, narrow_segment, number_of, wide_segment};
-import kernel::{Held, held_if, merge_if, read_from};
+import kernel::{Held, held_if, read_from};
 import generated::{RUN, WORKGROUP, params};
 
 // The elements of a tile, and the segments of their rows; afterwards, the segments that end.
@@ -94,10 +94,8 @@ fn read_run(place: Place) -> Run {
     if place.run < params.runs {
         var element = own_element(place);
         for (var i = 0u; i < RUN; i++) {
-            let segment = last_segment(run.tail.segment, segments[element]);
-            let goes_on = segment == run.tail.segment;
-            let held = merge_if(run.tail.held, maxima[element], goes_on);
-            run = Run(Tail(segment, held), select(element, run.begin, goes_on));
+            let next = join_rows(run.tail, Tail(segments[element], maxima[element]));
+            run = Run(next.tail, select(element, run.begin, next.goes_on));
             element += params.width;
         }
     }
@@ -111,7 +109,7 @@ fn end_segments(place: Place, before: Tail, run: Run) {
     }
     let first = own_element(place);
     if before.segment == NO_SEGMENT {
-        note_first(place, before.segment, segment_from(first));
+        note_first(place, segment_from(first));
     }
     if run.begin == first {
         // One segment has all rows.
@@ -124,11 +122,9 @@ fn end_segments(place: Place, before: Tail, run: Run) {
     var tail = before;
     var element = first;
     for (var i = 0u; i < RUN; i++) {
-        let segment = last_segment(tail.segment, segments[element]);
-        let goes_on = segment == tail.segment;
-        let held = merge_if(tail.held, maxima[element], goes_on);
-        end_before(element, tail, goes_on);
-        tail = Tail(segment, held);
+        let next = join_rows(tail, Tail(segments[element], maxima[element]));
+        end_before(element, tail, next.goes_on);
+        tail = next.tail;
         element += params.width;
     }
 }

@@ -571,18 +571,11 @@ impl<W: Watch> Machine<'_, W> {
                                 self.callers()
                             );
                         }
+                        let words = bytes.as_chunks::<4>().0;
                         if matches!(known, Known::Halves) {
-                            let given = bytes.chunks(4).zip(masks).enumerate();
-                            for (i, (bytes, _)) in given.filter(|(_, (_, mask))| mask.1 != 0) {
-                                new[i][2..].copy_from_slice(&bytes[..2]);
-                                // The first half of the second word is not moved as a key is.
-                                let below = if bytes[0] == PLAIN { PLAIN } else { MIXED };
-                                new[4 + i] = [below, below, bytes[2], bytes[3]];
-                            }
+                            new = halves(words, &masks);
                         } else {
-                            for (new, bytes) in new.iter_mut().zip(bytes.chunks(4)) {
-                                new.copy_from_slice(bytes);
-                            }
+                            new[..4].copy_from_slice(words);
                         }
                     }
                     Known::Ranks(groups, first) => {
@@ -722,6 +715,18 @@ impl<W: Watch> Machine<'_, W> {
         }
         Ok(Some((value, compact(all))))
     }
+}
+
+/// Keys of 16 bits, two in each word, at the top of words of their own: see `Known::Halves`.
+fn halves(words: &[Shade], masks: &[Operand; 4]) -> [Shade; 8] {
+    let mut all = [PLAIN_WORD; 8];
+    let kept = words.iter().zip(masks).enumerate().filter(|(_, (_, mask))| mask.1 != 0);
+    for (i, (&[a, b, c, d], _)) in kept {
+        // Below the second key, the first one is not moved as a key is.
+        let below = if a == PLAIN { PLAIN } else { MIXED };
+        (all[i], all[4 + i]) = ([PLAIN, PLAIN, a, b], [below, below, c, d]);
+    }
+    all
 }
 
 /// `None` if all is plain.
