@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use anyhow::{Result, ensure};
-use wgmax::plan::Plan;
-use wgmax::{Device, ElementType, Tensor, TensorDesc, View};
+use wgmax::plan::{Limits, Plan};
+use wgmax::{Device, ElementType, Tensor, TensorDesc, Tuning, View, wgpu};
 use wgmax_verify::Case;
 
 use crate::machine::Memory;
@@ -25,19 +25,19 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// A case, planned for a device with one of the library's tunings.
-    pub fn new(device: &Device, seed: u64, index: u64, tuning: &'static str) -> Result<Self> {
-        Self::of(device, Case::nth(seed, index)?, tuning, format!("case {index} of seed {seed}"))
+    /// A case, planned for a GPU with one of the library's tunings.
+    pub fn new(limits: &Limits, seed: u64, index: u64, tuning: &'static str) -> Result<Self> {
+        Self::of(limits, Case::nth(seed, index)?, tuning, format!("case {index} of seed {seed}"))
     }
 
     /// The same for any case.
-    pub fn of(device: &Device, mut case: Case, tuning: &'static str, name: String) -> Result<Self> {
+    pub fn of(limits: &Limits, mut case: Case, tuning: &'static str, name: String) -> Result<Self> {
         let cpu = Device::cpu();
         case.overrides.tuning = Some(tuning);
         // A tensor of bools holds only 0 and 1, and views have other bytes between elements.
         let is_bool = |tensor: &Tensor| tensor.element_type() == ElementType::Bool;
         case.overrides.views = case.overrides.views.filter(|_| !case.tensors.iter().any(is_bool));
-        let plan = case.plan(device)?;
+        let plan = case.plan_within(limits, &Tuning::hardware())?;
         let uploaded = case.upload(&cpu, &plan)?;
         let results = cpu.execute(&plan, uploaded.iter().collect::<Vec<_>>())?;
         let inputs = uploaded.into_iter().map(|input| {
@@ -79,6 +79,11 @@ impl Prepared {
         }
         Ok(())
     }
+}
+
+/// The limits of every GPU with WebGPU.
+pub fn limits() -> Limits {
+    Limits::from_wgpu(&wgpu::Limits::default())
 }
 
 /// The offsets of the elements of a view in memory.

@@ -10,9 +10,9 @@ use fastrand::Rng;
 use rayon::prelude::*;
 use regex::Regex;
 use wgmax::Device;
-use wgmax::plan::Shader;
+use wgmax::plan::{Limits, Shader};
 
-use crate::cases::Prepared;
+use crate::cases::{Prepared, limits};
 use crate::functions;
 use crate::known;
 use crate::machine::{Program, Watch};
@@ -102,7 +102,10 @@ struct Costed {
 
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let device = arguments.device.as_deref().map(Device::named).transpose()?;
-    let (cases, base) = prepare(arguments, device.as_ref().unwrap_or(&Device::cpu()))?;
+    let (cases, base) = prepare(
+        arguments,
+        &device.as_ref().map_or_else(limits, |device| device.info().limits.clone()),
+    )?;
     let mut all: BTreeSet<Mutant> = known::mutants().into_iter().collect();
     let of_kernel = |shader: &Shader| is_of(arguments, shader);
     let texts: Vec<&String> =
@@ -166,16 +169,16 @@ fn is_of(arguments: &Arguments, shader: &Shader) -> bool {
 }
 
 /// The cases that launch the kernel, the cheapest first, and the programs of all shaders that they launch.
-fn prepare(arguments: &Arguments, device: &Device) -> Result<(Vec<Costed>, Base)> {
+fn prepare(arguments: &Arguments, limits: &Limits) -> Result<(Vec<Costed>, Base)> {
     let tunings = ["hardware", "software"];
     let drawn = (0..arguments.cases).into_par_iter().flat_map_iter(|index| {
-        tunings.map(|tuning| Prepared::new(device, arguments.seed, index, tuning))
+        tunings.map(|tuning| Prepared::new(limits, arguments.seed, index, tuning))
     });
     let mut drawn: Vec<Prepared> = drawn.collect::<Result<_>>()?;
     let rare = rare::cases()?.into_iter().enumerate().flat_map(|(index, case)| {
         tunings.map(|tuning| {
             let name = format!("rare case {index}");
-            let case = Prepared::of(device, case.clone(), tuning, name)?;
+            let case = Prepared::of(limits, case.clone(), tuning, name)?;
             Ok(Prepared { is_rare: true, ..case })
         })
     });
@@ -392,7 +395,7 @@ mod tests {
 
     fn prepared(cases: &str) -> (Vec<Costed>, Base) {
         let line = Line::parse_from(["mutants", "--cases", cases]);
-        prepare(&line.arguments, &Device::cpu()).unwrap()
+        prepare(&line.arguments, &limits()).unwrap()
     }
 
     /// Random cases stay within their bindings, and have no races.

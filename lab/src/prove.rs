@@ -12,13 +12,13 @@ use rayon::prelude::*;
 use regex::Regex;
 use serde_json::json;
 use wgmax::operator::Operator;
-use wgmax::plan::{Launch, Limits, Plan, Shader};
-use wgmax::{Device, ElementType, Tensor, Tuning, View, wgpu};
+use wgmax::plan::{Launch, Plan, Shader};
+use wgmax::{Device, ElementType, Tensor, Tuning, View};
 use wgmax_cli::bench::data;
 use wgmax_cli::bench::item::{self, Item};
 use wgmax_verify::oracle;
 
-use crate::cases::{Prepared, is_kept_beside, is_stored, places};
+use crate::cases::{Prepared, is_kept_beside, is_stored, limits, places};
 use crate::keys::Ranking;
 use crate::machine::{
     ELEMENT, INITIAL, Memory, Order, PLAIN, Program, RAW, ROUNDED, SUM, UNWRITTEN, WRAPPED, Watch,
@@ -110,7 +110,7 @@ impl<'a> Task<'a> {
             tensors: case.case.inputs(),
             inputs: &case.inputs,
             expected: &case.expected,
-            max_iterations: Limits::from_wgpu(&wgpu::Limits::default()).max_iterations,
+            max_iterations: limits().max_iterations,
         }
     }
 
@@ -555,10 +555,10 @@ pub fn table(outcomes: &[Outcome]) -> BTreeMap<(&'static str, String), Row> {
 pub fn outcomes(arguments: &Arguments) -> Result<Vec<Outcome>> {
     let mut all = items(arguments)?;
     let tunings = ["hardware", "software"];
-    let cpu = Device::cpu();
+    let limits = limits();
     let cases = (0..arguments.cases).into_par_iter().flat_map_iter(|index| {
         tunings.map(|tuning| -> Result<Option<Outcome>> {
-            let case = Prepared::new(&cpu, arguments.seed, index, tuning)?;
+            let case = Prepared::new(&limits, arguments.seed, index, tuning)?;
             // Wrong ids have undefined results, within the buffers.
             if !case.are_right {
                 return Ok(None);
@@ -581,7 +581,7 @@ fn items(arguments: &Arguments) -> Result<Vec<Outcome>> {
                 let tensors = data::inputs(&item)?;
                 let tensors: Vec<&Tensor> = tensors.iter().collect();
                 let operator = item.operator().checked(&tensors)?;
-                let limits = Limits::from_wgpu(&wgpu::Limits::default());
+                let limits = limits();
                 let descs: Vec<_> = tensors.iter().map(|tensor| tensor.desc()).collect();
                 let plan = operator.plan(&descs, &limits, &tuning)?;
                 let inputs: Vec<(Tensor, View)> =
@@ -663,7 +663,7 @@ mod tests {
         tensors: &[&Tensor],
         (find, replace): (&str, &str),
     ) -> Result<()> {
-        let limits = Limits::from_wgpu(&wgpu::Limits::default());
+        let limits = limits();
         let descs: Vec<_> = tensors.iter().map(|tensor| tensor.desc()).collect();
         let plan = operator.plan(descs, &limits, &Tuning::hardware()).unwrap();
         let results = operator.run(&Device::cpu(), tensors.to_vec()).unwrap().into_vec();

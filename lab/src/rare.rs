@@ -4,11 +4,10 @@ use wgmax::operator::{
     Indices, Layout, MaxPool, MaxPoolBackward, MaxUnpool, Numbering, Operator, ReduceMax,
     ReduceMaxBackward, Rounding, ScatterMax, ScatterMaxBackward, SegmentMax,
 };
-use wgmax::plan::Limits;
-use wgmax::{Device, ElementType, Result, Run, Tensor, Tuning, View, wgpu};
+use wgmax::{Device, ElementType, Result, Run, Tensor, Tuning, View};
 use wgmax_verify::{Case, PlanOverrides, Random, Style, oracle, tensor};
 
-use crate::cases::Prepared;
+use crate::cases::{Prepared, limits};
 use crate::keys;
 
 use ElementType::{Bf16, F16, F32, I64, U8};
@@ -19,7 +18,7 @@ pub fn cases() -> Result<Vec<Case>> {
 
 /// Elements that end with the memory. The last ones do not fill a word.
 pub fn ends() -> Result<Vec<Prepared>> {
-    let (cpu, limits) = (Device::cpu(), Limits::from_wgpu(&wgpu::Limits::default()));
+    let (cpu, limits) = (Device::cpu(), limits());
     let case = |(t, has_indices): (ElementType, bool)| {
         let operator = ReduceMax::new().indices(has_indices.then(|| Indices::new(I64)));
         let operator = Operator::from(operator);
@@ -47,7 +46,7 @@ pub fn ends() -> Result<Vec<Prepared>> {
 
 /// Poolings of poolings that one launch computes: each level is a case, as a pooling of the elements.
 pub fn pyramids() -> Result<Vec<Prepared>> {
-    let (cpu, limits) = (Device::cpu(), Limits::from_wgpu(&wgpu::Limits::default()));
+    let (cpu, limits) = (Device::cpu(), limits());
     let mut cases = Vec::new();
     for (t, sizes, ceil) in [
         // Windows of 2, or of 3 where a size is odd: no element is left out.

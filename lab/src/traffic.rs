@@ -7,12 +7,13 @@ use anyhow::ensure;
 use clap::Args;
 use rayon::prelude::*;
 use regex::Regex;
-use wgmax::plan::{Limits, Plan};
-use wgmax::{Device, Tensor, View, compare, wgpu};
+use wgmax::plan::Plan;
+use wgmax::{Device, Tensor, View, compare};
 use wgmax_cli::bench::data;
 use wgmax_cli::bench::item::{self, Attributes, Item, SegmentSizes};
 use wgmax_cli::options::TuningChoice;
 
+use crate::cases::limits;
 use crate::count::{Counter, Counts};
 use crate::machine::Memory;
 use crate::report::{Counted, Report, Row};
@@ -98,12 +99,11 @@ fn count_item(item: &Item, choice: TuningChoice, row_bytes: usize) -> anyhow::Re
     let tensors = data::inputs(item)?;
     let inputs: Vec<&Tensor> = tensors.iter().collect();
     let operator = item.operator().checked(&inputs)?;
-    let limits = Limits::from_wgpu(&wgpu::Limits::default());
     // Saved indices, in place of the data, have no gaps.
     let has_data = item.pool_of_gradient().is_none_or(|(_, from_indices)| !from_indices);
     let placed = place(&inputs, if has_data { row_bytes } else { 1 })?;
     let views: Vec<&View> = placed.iter().map(|(_, view)| view).collect();
-    let plan = operator.plan_views(&views, &[], &limits, &choice.tuning())?;
+    let plan = operator.plan_views(&views, &[], &limits(), &choice.tuning())?;
     let (mut counter, mut launches) = (Counter::new(), Vec::new());
     let memory = run::run(&plan, &placed, run::programs(), &mut counter, |launch, counter| {
         launches.push((launch.label(), counter.take()));

@@ -188,7 +188,10 @@ impl Case {
     }
 
     /// As [`Case::plan`], for any device with these limits and this tuning.
-    fn plan_within(&self, own: &Limits, own_tuning: &Tuning) -> Result<Plan> {
+    ///
+    /// # Errors
+    /// As [`Case::plan`].
+    pub fn plan_within(&self, own: &Limits, own_tuning: &Tuning) -> Result<Plan> {
         let (operator, descs) = (self.resolved()?.0, self.descs());
         let limits = self.overrides.limits(own);
         let (inputs, results) = self.views(&operator, &descs)?;
