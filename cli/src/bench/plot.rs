@@ -5,9 +5,9 @@ use wgmax_verify::Kind;
 
 use super::report::{BUSY_LEGEND, Report, Row, giga};
 
-const LEFT: f64 = 330.0;
-const RIGHT: f64 = 880.0;
-const WIDTH: f64 = 1050.0;
+const LEFT: f64 = 410.0;
+const RIGHT: f64 = 960.0;
+const WIDTH: f64 = 1130.0;
 const TOP: f64 = 112.0;
 const ROW: f64 = 30.0;
 /// The end of the axis. An item may be faster than the plain pass, if it reads from a cache.
@@ -41,7 +41,7 @@ pub fn fractions(report: &Report) -> String {
                 }
             }
             (text("plain pass", (x(1.0), TOP - 22.0), 12, "middle"))
-            (text("GB/s, of", (RIGHT + 14.0, TOP - 6.0), 12, "start"))
+            (text("GB/s, of", (RIGHT + 14.0, TOP - 22.0), 12, "start"))
             (text(foot, (16.0, bottom + 38.0), 12, "start"))
             @for (i, row) in report.rows.iter().enumerate() {
                 (bar(row, TOP + i as f64 * ROW))
