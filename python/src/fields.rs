@@ -3,9 +3,10 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString};
+use wgmax::Error;
 use wgmax::operator::Scalar;
 
-use crate::error::ArgumentError;
+use crate::error::{ArgumentError, raised};
 
 /// The keyword arguments of a call. Each is taken; those that remain at the end are wrong.
 pub(crate) struct Fields<'a, 'py> {
@@ -23,13 +24,19 @@ impl<'a, 'py> Fields<'a, 'py> {
         self.function
     }
 
-    /// Renumbers an axis: one axis was added before all others.
-    pub(crate) fn shift(&mut self, name: &str) -> PyResult<()> {
+    /// Renumbers one of `rank` axes: an axis of size 1 was added before all others. It joins the first one,
+    /// which changes no position.
+    pub(crate) fn shift(&mut self, name: &str, rank: usize) -> PyResult<()> {
         let axis = self.take(name)?;
-        if let (Some(given), Some(axis)) = (self.given, axis) {
-            match integer(&axis) {
-                Some(front @ 0..) => given.set_item(name, front.saturating_add(1))?,
-                _ => given.set_item(name, axis)?,
+        if let (Some(given), Some(value)) = (self.given, axis) {
+            let end = rank as i64;
+            match integer(&value) {
+                Some(axis) if axis == 0 || axis == -end => given.set_item(name, 0)?,
+                Some(axis) if (1..end).contains(&axis) => given.set_item(name, axis + 1)?,
+                Some(axis) if !(-end..end).contains(&axis) => {
+                    return Err(raised(Error::AxisOutOfRange { axis, rank }));
+                }
+                _ => given.set_item(name, value)?,
             }
         }
         Ok(())

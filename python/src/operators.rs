@@ -220,7 +220,7 @@ fn batch(x: Given<'_, '_>, fields: &mut Fields<'_, '_>) -> PyResult<(Input, bool
     match digit.map(|spatial| rank.checked_sub(spatial as usize)) {
         None | Some(Some(2)) => Ok((input, false)),
         Some(Some(1)) => {
-            fields.shift("index_axis")?;
+            fields.shift("index_axis", rank)?;
             Ok((input.batched()?, true))
         }
         Some(_) => Err(ArgumentError::new_err(format!(

@@ -29,6 +29,8 @@ def is_float(dtype):
 
 def random_array(dtype, shape, seed=0, special=True):
     """An array with ties, and of floats with NaN, infinities, subnormals and zeros of both signs."""
+    if not dtype.isnative:
+        return random_array(dtype.newbyteorder("="), shape, seed, special).astype(dtype)
     random = np.random.default_rng(seed)
     if dtype.kind == "b":
         return np.asarray(random.random(shape) < 0.2)

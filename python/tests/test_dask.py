@@ -12,7 +12,10 @@ import wgmax
 import wgmax.dask
 
 DTYPES = [np.dtype(each) for each in ["f4", "f2", "i1", "u8", "?"]] + [
-    np.dtype(ml_dtypes.bfloat16)
+    np.dtype(ml_dtypes.bfloat16),
+    # Not in the byte order of most machines.
+    np.dtype(">i4"),
+    np.dtype(">f8"),
 ]
 
 

@@ -356,6 +356,16 @@ def test_gradients(dtype, device):
         assert_same(given, expected)
 
 
+def test_index_axes_without_a_batch(device):
+    """The first axis is that of the channels, from the front and from the back, in both orders."""
+    x = random_array(np.dtype("f4"), (3, 5, 6))
+    for axis, order in itertools.product([0, -3], ["row_major", "column_major"]):
+        options = dict(return_indices=True, index_axis=axis, index_order=order, device=device)
+        own = wgmax.max_pool2d(x, 2, **options)
+        for a, b in zip(own, wgmax.max_pool(x[None], 2, **{**options, "index_axis": 0})):
+            assert_same(a, b[0])
+
+
 def test_unpool(device):
     x = random_array(np.dtype("f4"), (2, 2, 6, 6), special=False)
     values, indices = wgmax.max_pool(x, 2, return_indices=True, index_axis=0)
@@ -436,6 +446,10 @@ WRONG = [
     (lambda: wgmax.onnx.MaxPool(X, kernel_shape="2"), ValueError, "kernel_shape"),
     (lambda: wgmax.onnx.ReduceMax(X, [7]), ValueError, "axis 7"),
     (lambda: wgmax.openvino.SegmentMax(X, [0, 1], fill_mode="no"), ValueError, "fill_mode"),
+    (lambda: wgmax.openvino.SegmentMax(X, [0.9, 1.2], fill_mode="ZERO"), ValueError, "f64"),
+    (lambda: wgmax.openvino.ReduceMax(X, [1.7]), ValueError, "f64"),
+    (lambda: wgmax.onnx.ReduceMax(X, [2**64 - 1]), ValueError, "u64"),
+    (lambda: wgmax.max_pool2d(X, 1, return_indices=True, index_axis=-4), IndexError, "axis -4"),
     (lambda: wgmax.onednn.ReduceMax(X), ValueError, "neither was given"),
     (lambda: wgmax._wgmax.node("x", "y", 1, {}, []), ValueError, "not a dialect"),
     (lambda: wgmax._wgmax.node("onnx", "ReduceMax", 18, {}, []), ValueError, "input"),

@@ -330,6 +330,19 @@ def test_gradients_are_the_derivatives(name):
     assert torch.autograd.gradgradcheck(FUNCTIONS[name], (x,))
 
 
+def test_gradients_of_nothing():
+    """Windows without elements have no part in a gradient, nor in its own. Then no segments at all."""
+    x = torch.zeros(1, 1, 2, requires_grad=True)
+    found = ours.max_pool1d(x, 2, padding=1, dilation=3)
+    given = torch.ones_like(found, requires_grad=True)
+    (own,) = torch.autograd.grad(found, x, given, create_graph=True)
+    (again,) = torch.autograd.grad(own.sum(), given)
+    assert found.isneginf().all() and not own.any() and not again.any()
+    rows = torch.ones(3, requires_grad=True)
+    ours.segment_reduce(rows, "max", offsets=torch.tensor([0])).sum().backward()
+    assert not rows.grad.any()
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_compiled(name):
     """One graph, without a break, gives the same; then for another size."""
@@ -401,6 +414,9 @@ WRONG = [
     (lambda: ours.segment_reduce(X, "max", lengths=torch.tensor([3, -1])), ValueError, "0 or more"),
     (lambda: ours.segment_reduce(X, "max", lengths=torch.tensor([2]), axis=1), ValueError, "dimensions"),
     (lambda: ours.segment_reduce(X, "max", offsets=torch.tensor([0, 3])), ValueError, "offset|range|rows"),
+    (lambda: ours.segment_reduce(torch.zeros(2, 3), "max", offsets=torch.tensor([[0, 4], [1, 3]]), axis=1), ValueError, "offsets must ascend"),
+    (lambda: ours.segment_reduce(torch.zeros(2, 3), "max", offsets=torch.tensor([[0, 2], [-1, 3]]), axis=1), ValueError, "offsets must ascend"),
+    (lambda: ours.segment_reduce(torch.zeros(2, 3), "max", offsets=torch.tensor([[2, 1], [0, 3]]), axis=1), ValueError, "offsets must ascend"),
     (lambda: ours.segment_reduce(X.int(), "max", lengths=torch.tensor([2])), ValueError, "floats"),
     (lambda: ours.amax(X.to(torch.complex64)), ValueError, "none of the types"),
     (lambda: ours.amax(X, device="no such"), RuntimeError, "no GPU adapter"),

@@ -1,5 +1,7 @@
 """Code that the modules of the specifications share."""
 
+import numpy as np
+
 from . import _wgmax
 
 
@@ -18,3 +20,15 @@ def results(dialect, operator, inputs, given):
     attributes = {name: value for name, value in given.items() if value is not None}
     found = _wgmax.node(dialect, operator, version, attributes, inputs, *others)
     return found[0] if len(found) == 1 else tuple(found)
+
+
+def integers(given):
+    """Integers as int64, if it has them. Others are not converted: operators refuse them."""
+    array = np.asarray(given)
+    fits = array.dtype.kind == "i" or array.dtype.kind == "u" and (array <= np.iinfo(np.int64).max).all()
+    return array.astype(np.int64) if fits or not array.size else array
+
+
+def typed(given):
+    """Arrays and tensors, which have a type; Python's lists and numbers as `integers`."""
+    return given if hasattr(given, "dtype") else integers(given)

@@ -40,6 +40,11 @@ _SEGMENT = {"max": _wgmax.segment_max, "min": _wgmax.segment_min}
 _SCATTER = {"max": _wgmax.scatter_max, "min": _wgmax.scatter_min}
 
 
+def _native(x):
+    """The same elements in the byte order of this machine, which results have."""
+    return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
+
+
 def _is_float(dtype):
     """Whether a dtype has NaN: numpy's floats, and bfloat16, whose kind is V."""
     return np.dtype(dtype).kind in "fV"
@@ -134,6 +139,7 @@ def arg_min(
 def _reduce(
     extremum, x, axis, keepdims, nan, empty, device, split_every, return_indices=False, select_last=False
 ):
+    x = _native(x)
     # Wrong axes and attributes are errors now, before a worker runs.
     flags = {"keepdims": keepdims, "return_indices": return_indices, "select_last": select_last}
     _REDUCE[extremum](np.zeros((1,) * x.ndim, x.dtype), axis, nan=nan, empty=empty, **flags)
@@ -385,7 +391,7 @@ def scatter_min(
 
 
 def _scatter(extremum, data, indices, updates, axis, include_data, return_indices, nan, device):
-    data, indices, updates = (da.asarray(each) for each in (data, indices, updates))
+    data, indices, updates = (_native(da.asarray(each)) for each in (data, indices, updates))
     for given in (data, indices, updates):
         _check_known(given, "scatters need")
     options = {"include_data": include_data, "return_indices": return_indices, "nan": nan}
@@ -440,7 +446,7 @@ def _segment(
     extremum, data, segment_ids, num_segments, segments, mode, empty, return_indices, nan, device,
     split_every,
 ):  # fmt: skip
-    data, ids = da.asarray(data), segment_ids
+    data, ids = _native(da.asarray(data)), segment_ids
     if not isinstance(ids, da.Array):
         ids = np.asarray(ids)
         ids = da.from_array(ids if ids.size else ids.astype(np.int64), chunks=-1)
@@ -662,6 +668,7 @@ def _pool(
     extremum, x, kernel_size, stride, padding, dilation, ceil_mode, return_indices, layout, nan,
     empty, device,
 ):  # fmt: skip
+    x = _native(x)
     _check_known(x, "a pooling needs")
     padding = 0 if padding is None else padding
     dilation = 1 if dilation is None else dilation

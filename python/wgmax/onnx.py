@@ -14,9 +14,7 @@ array([[[4, 3]]], dtype=uint8)
 
 from typing import Any as _Any
 
-import numpy as _np
-
-from ._node import results as _results
+from ._node import integers as _integers, results as _results, typed as _typed
 
 __all__ = [
     "ArgMax",
@@ -30,12 +28,6 @@ __all__ = [
     "ScatterND",
     "compare_model",
 ]
-
-
-def _integers(values):
-    """An input of int64. Floats are not converted: operators refuse them."""
-    array = _np.asarray(values)
-    return array.astype(_np.int64) if array.dtype.kind in "iu" or not array.size else array
 
 
 def _reduce(operator, given):
@@ -65,13 +57,13 @@ def ScatterElements(
     data, indices, updates, *, axis=None, reduction, opset=22, nan=None, device=None
 ) -> _Any:
     """ScatterElements with the reduction ``'max'`` or ``'min'``, opsets 18 and later."""
-    indices = indices if hasattr(indices, "dtype") else _integers(indices)
+    indices = _typed(indices)
     return _results("onnx", "ScatterElements", ["data", "indices", "updates"], locals())
 
 
 def ScatterND(data, indices, updates, *, reduction, opset=22, nan=None, device=None) -> _Any:
     """ScatterND with the reduction ``'max'`` or ``'min'``, opsets 18 and later."""
-    indices = indices if hasattr(indices, "dtype") else _integers(indices)
+    indices = _typed(indices)
     return _results("onnx", "ScatterND", ["data", "indices", "updates"], locals())
 
 

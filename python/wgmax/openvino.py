@@ -14,9 +14,7 @@ array([2., 3.])
 
 from typing import Any as _Any
 
-import numpy as _np
-
-from ._node import results as _results
+from ._node import integers as _integers, results as _results, typed as _typed
 
 __all__ = [
     "AdaptiveMaxPool",
@@ -30,7 +28,7 @@ __all__ = [
 
 
 def _reduce(operator, given):
-    given["axes"] = _np.asarray(given["axes"], _np.int64)
+    given["axes"] = _integers(given["axes"])
     return _results("openvino", operator, ["data", "axes"], given)
 
 
@@ -72,7 +70,7 @@ def AdaptiveMaxPool(
     data, output_shape, *, index_element_type=None, outputs=1, version=8, nan=None, device=None
 ) -> _Any:
     """AdaptiveMaxPool, version 8. With ``outputs=2`` a tuple of values and indices."""
-    output_shape = _integers(output_shape)
+    output_shape = _typed(output_shape)
     return _results("openvino", "AdaptiveMaxPool", ["data", "output_shape"], locals())
 
 
@@ -80,9 +78,9 @@ def SegmentMax(
     data, segment_ids, num_segments=None, *, fill_mode, version=16, nan=None, device=None
 ) -> _Any:
     """SegmentMax, version 16. Rows whose ids are at or above ``num_segments`` are dropped."""
-    segment_ids = _integers(segment_ids)
+    segment_ids = _typed(segment_ids)
     if num_segments is not None:
-        num_segments = _integers(num_segments)
+        num_segments = _typed(num_segments)
     return _results(
         "openvino", "SegmentMax", ["data", "segment_ids", "num_segments"], locals()
     )
@@ -101,7 +99,7 @@ def ScatterElementsUpdate(
     device=None,
 ) -> _Any:
     """ScatterElementsUpdate, version 12, with the reduction ``'max'`` or ``'min'``."""
-    indices, axis = _integers(indices), _integers(axis)
+    indices, axis = _typed(indices), _typed(axis)
     return _results(
         "openvino",
         "ScatterElementsUpdate",
@@ -114,10 +112,6 @@ def ScatterNDUpdate(
     data, indices, updates, *, reduction, version=15, nan=None, device=None
 ) -> _Any:
     """ScatterNDUpdate, version 15, with the reduction ``'max'`` or ``'min'``."""
-    indices = _integers(indices)
+    indices = _typed(indices)
     return _results("openvino", "ScatterNDUpdate", ["data", "indices", "updates"], locals())
 
-
-def _integers(given):
-    """Python's lists and numbers as int64; arrays and tensors unchanged."""
-    return given if hasattr(given, "dtype") else _np.asarray(given, _np.int64)

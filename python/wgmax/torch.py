@@ -340,6 +340,8 @@ def _gather(ctx: Any, gradient: Tensor) -> Any:
     indices = data if data.dtype == torch.int64 else _pool_positions(data, *ctx.rest)[1]
     first = -len(_split(ctx.rest[0])[0])
     found = gradient.flatten(first).gather(-1, indices.flatten(first)).view(indices.shape)
+    # A window without elements, which is infinite, has no part in the gradient.
+    found = torch.where(_pool(torch.zeros_like(gradient), *ctx.rest).isinf(), 0, found)
     return None, found, None, None, None, None, None
 
 
@@ -449,8 +451,12 @@ def _run_segment(
     shape = [*data.shape[:axis], count, *data.shape[axis + 1 :]]
     if not math.prod(shape):
         return data.new_empty(shape)
+    # Of one outer index, wgmax checks the offsets. Those of several must stay within their own rows.
+    offsets = offsets.reshape(outer, -1)
+    if outer > 1 and (torch.nn.functional.pad(offsets, (1, 0)).diff() < 0).logical_or(offsets > rows).any():
+        raise _wgmax.ArgumentError(f"offsets must ascend from 0 or more, at most to the {rows} rows of axis")
     # Between the segments of two outer indices, one more has the rows that belong to none.
-    starts = offsets.reshape(outer, -1) + torch.arange(outer).unsqueeze(1) * rows
+    starts = offsets + torch.arange(outer).unsqueeze(1) * rows
     flat = data.reshape(outer * rows, *data.shape[axis + 1 :])
     options = {"segments": "offsets", "empty": "negative_infinity", "initial": initial, "device": device}
     found = _tensor(_of(low, "segment_max")(_array(flat), _array(starts.flatten()), **options))
@@ -475,6 +481,8 @@ def _save_segment(ctx: Any, inputs: Any, output: Tensor) -> None:
 
 def _share_in_segments(ctx: Any, gradient: Tensor) -> Any:
     data, offsets, found = ctx.saved_tensors
+    if not found.numel():
+        return torch.zeros_like(data), None, None, None, None
     axis = offsets.ndim - 1
     rows = torch.arange(data.shape[axis]).expand(*data.shape[:axis], -1).contiguous()
     # The segment of each row; rows before the first offset and after the last belong to none.
