@@ -2,6 +2,7 @@
 
 import unittest
 
+import numpy as np
 import onnx
 import onnx.backend.test
 import pytest
@@ -85,3 +86,14 @@ def test_all_else_is_unsupported():
         WgmaxBackend.prepare(model)
     assert WgmaxBackend.supports_device("CPU")
     assert not WgmaxBackend.supports_device("no such")
+
+
+def test_the_graph_has_as_many_inputs():
+    from onnx import helper
+
+    info = [helper.make_tensor_value_info(name, 1, [2]) for name in "xy"]
+    node = helper.make_node("GlobalMaxPool", ["x"], ["y"])
+    model = helper.make_model(helper.make_graph([node], "g", info[:1], info[1:]))
+    prepared = WgmaxBackend.prepare(model)
+    with pytest.raises(wgmax.ArgumentError, match="1 inputs, not 2"):
+        prepared.run([np.ones((1, 1, 2), np.float32)] * 2)

@@ -63,6 +63,8 @@ class _Prepared(BackendRep):
         if isinstance(inputs, dict):
             given = dict(inputs)
         elif isinstance(inputs, (list, tuple)):
+            if len(inputs) > len(self._inputs):
+                raise _wgmax.ArgumentError(f"the graph has {len(self._inputs)} inputs, not {len(inputs)}")
             given = dict(zip(self._inputs, inputs))
         else:
             given = {self._inputs[0]: inputs}
