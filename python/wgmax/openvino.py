@@ -114,4 +114,3 @@ def ScatterNDUpdate(
     """ScatterNDUpdate, version 15, with the reduction ``'max'`` or ``'min'``."""
     indices = _typed(indices)
     return _results("openvino", "ScatterNDUpdate", ["data", "indices", "updates"], locals())
-
