@@ -361,6 +361,25 @@ fn tensors_are_of_a_device_and_say_of_which() {
         }
         error => panic!("{error}"),
     }
+    // wgpu numbers the devices of each instance from 0.
+    let instances = [0; 2].map(|_| self::program(|limits| limits).unwrap());
+    let [mine, theirs] =
+        instances.each_ref().map(|p| Device::from_wgpu(&p.device, &p.queue).unwrap());
+    assert_eq!(instances[0].device, instances[1].device);
+    let tensors = [&mine, &theirs].map(|device| device.upload(&input).unwrap());
+    for (device, wrong) in [(&mine, &tensors[1]), (&theirs, &tensors[0])] {
+        let error = device.run(&rows, [wrong]).unwrap_err();
+        assert!(matches!(error, Error::WrongDevice { .. }), "{error}");
+        let error = device.chain().run(&rows, [wrong]).unwrap_err();
+        assert!(matches!(error, Error::WrongDevice { .. }), "{error}");
+    }
+    // A lost device accepts its own tensors, and reports the loss.
+    let again = Device::from_wgpu(&instances[1].device, &instances[1].queue).unwrap();
+    instances[1].device.destroy();
+    let error = again.run(&rows, [&tensors[1]]).unwrap_err();
+    assert!(matches!(error, Error::DeviceLost { .. }), "{error}");
+    let error = mine.run(&rows, [&tensors[1]]).unwrap_err();
+    assert!(matches!(error, Error::WrongDevice { .. }), "{error}");
     // The program has destroyed the buffer of a tensor.
     there.buffer().unwrap().destroy();
     let destroyed = |error| assert!(matches!(error, Error::BufferDestroyed { .. }), "{error}");

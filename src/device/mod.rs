@@ -519,7 +519,7 @@ impl Device {
             Backend::Gpu(gpu) => inputs
                 .iter()
                 .map(|input| match &input.storage {
-                    Storage::Gpu(buffer) if gpu.device == buffer.gpu.device => Ok(buffer),
+                    Storage::Gpu(buffer) if gpu.is_same(&buffer.gpu) => Ok(buffer),
                     _ => Err(self.wrong_device(input)),
                 })
                 .collect::<Result<_>>()

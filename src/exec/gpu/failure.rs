@@ -83,14 +83,39 @@ impl Gpu {
     /// call reaches neither the driver nor existing objects.
     fn is_unresponsive(&self) -> bool {
         let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
+        self.provoke_error();
+        !has_caught(scope)
+    }
+
+    /// Whether both are the same wgpu device. If both are lost, the answer may be wrong: any use of
+    /// them reports the loss.
+    ///
+    /// wgpu compares devices by numbers, which begin anew in each `wgpu::Instance`. So this provokes an
+    /// error of the one, and checks whether a scope of the other catches it.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        if self.device != other.device {
+            return false;
+        }
+        // In a browser, errors arrive late, and wgpu's numbers are unique.
+        if self.number == other.number || self.is_browser {
+            return true;
+        }
+        let theirs = other.device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let mine = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
+        other.provoke_error();
+        let (mine, theirs) = (has_caught(mine), has_caught(theirs));
+        // If no scope catches it, the other device is lost.
+        mine || !theirs && self.is_unresponsive()
+    }
+
+    /// Provokes a validation error, in a scope of the caller.
+    fn provoke_error(&self) {
         drop(self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("wgmax loss check"),
+            label: Some("wgmax device check"),
             size: 4,
             usage: wgpu::BufferUsages::empty(),
             mapped_at_creation: false,
         }));
-        let error = pin!(scope.pop()).poll(&mut Context::from_waker(Waker::noop()));
-        matches!(error, Poll::Ready(None))
     }
 
     /// Whether the queue belongs to the device, as far as this can be determined.
@@ -226,6 +251,12 @@ impl Gpu {
         }
         self.check_alive()
     }
+}
+
+/// Whether the scope has caught an error. In a browser, errors arrive later.
+fn has_caught(scope: wgpu::ErrorScopeGuard) -> bool {
+    let error = pin!(scope.pop()).poll(&mut Context::from_waker(Waker::noop()));
+    matches!(error, Poll::Ready(Some(_)))
 }
 
 /// The first error of three scopes. It is compiled once, not for each `f` of [`Gpu::scoped`].
