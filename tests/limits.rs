@@ -216,6 +216,23 @@ fn agrees_with_four(device: &Device, operator: &Operator, inputs: &[&Tensor], wh
 }
 
 /// Every operator with every option, on a device with the limits of the smallest implementations.
+/// Bindings are padded to 16 bytes. A limit on them that is no multiple of 16 is not exceeded by that.
+#[test]
+fn a_padded_binding_is_within_an_odd_limit() {
+    let Some(program) =
+        program(|limits| wgpu::Limits { max_storage_buffer_binding_size: (1 << 16) - 4, ..limits })
+    else {
+        return;
+    };
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
+    let values: Vec<u8> = (0..(1u32 << 16) - 4).map(|i| (i % 251) as u8).collect();
+    let input = Tensor::from_slice([values.len()], &values).unwrap();
+    for device in both_tunings(&device) {
+        let found = ReduceMax::new().run(&device, [&input]).unwrap();
+        assert_eq!(found[0].as_slice::<u8>().unwrap(), [250]);
+    }
+}
+
 #[test]
 fn four_storage_buffers_are_enough_on_a_device() {
     let Some(program) = program(|_| wgpu::Limits::downlevel_defaults()) else { return };

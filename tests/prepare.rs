@@ -7,6 +7,7 @@ use wgmax::{
     View, compare,
 };
 
+use crate::common::program::program;
 use crate::common::{Random, both_tunings, describe, gpu, rounds, seed, tensor};
 
 const USAGE: BufferUsages =
@@ -394,10 +395,21 @@ fn results_have_names() {
 /// The GPU reads the number of rows, and runs the plan of the smallest size that holds them.
 #[test]
 fn the_gpu_chooses_among_sizes() {
-    let Some(gpu) = gpu() else { return };
+    // A device with small workgroups, too.
+    let Some(program) = program(|limits| wgpu::Limits {
+        max_compute_invocations_per_workgroup: 32,
+        max_compute_workgroup_size_x: 32,
+        max_compute_workgroup_size_y: 32,
+        max_compute_workgroup_size_z: 32,
+        ..limits
+    }) else {
+        return;
+    };
+    let small = Device::from_wgpu(&program.device, &program.queue).unwrap();
+    let gpu = gpu().unwrap();
     let mut random = Random(seed());
     let rows = 200;
-    for device in both_tunings(&gpu) {
+    for device in both_tunings(&gpu).into_iter().chain([small]) {
         let (raw, queue) = device.wgpu().unwrap();
         for round in 0..rounds(24) {
             let t = ElementType::ALL[round as usize % ElementType::ALL.len()];
@@ -520,6 +532,10 @@ fn sizes_are_for_operators_with_rows() {
     assert!(matches!(error.unwrap_err(), Error::BufferOverlap { .. }));
     // Without a size, all rows are computed.
     sized.record(&mut encoder).input(input).output(output).finish().unwrap();
+    // Results without elements need no launches, whatever the size.
+    let empty = TensorDesc::new(ElementType::F32, [8, 5, 0]).unwrap();
+    let none = device.prepare_sizes(&rows, &empty, &[4]).unwrap();
+    none.record(&mut encoder).input(input).output(output).size(input).finish().unwrap();
 }
 
 fn zeros(count: usize) -> Tensor {

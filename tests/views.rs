@@ -339,6 +339,21 @@ fn textures_that_do_not_fit_are_refused() {
     };
     let error = prepared.record(&mut encoder).input(part).output(&result).finish();
     assert!(error.unwrap_err().to_string().contains("whole layers"));
+    // A result that ends within a word would change the elements after it.
+    let bytes = TensorDesc::new(ElementType::U8, [1, 5]).unwrap();
+    let copy = device.prepare(ReduceMax::new().axes([0]).keep_dims(false), &bytes).unwrap();
+    let source = program.upload(&Tensor::from_slice([1, 5], &[1u8, 2, 3, 4, 5]).unwrap(), 0);
+    for (texels, is_kept) in [(5, true), (8, false)] {
+        let row = texture(&program, TextureFormat::R8Uint, [texels, 1, 1], 1);
+        let recorded = copy.record(&mut encoder).input(&source).output(&row).finish();
+        match is_kept {
+            true => recorded.unwrap(),
+            false => {
+                let error = recorded.unwrap_err().to_string();
+                assert!(error.contains("result 0") && error.contains("whole words"), "{error}");
+            }
+        }
+    }
     // The end of the part is beyond 32 bits.
     let part = TextureRange {
         origin: wgpu::Origin3d { x: u32::MAX, ..wgpu::Origin3d::ZERO },

@@ -41,7 +41,8 @@ impl Limits {
         Self {
             workgroup_size: workgroup.checked_ilog2().map_or(0, |log| 1 << log),
             max_workgroups_per_dimension: limits.max_compute_workgroups_per_dimension,
-            max_binding_size: limits.max_storage_buffer_binding_size,
+            // Bindings are padded to whole blocks.
+            max_binding_size: limits.max_storage_buffer_binding_size / 16 * 16,
             max_buffer_size: limits.max_buffer_size,
             alignment: u64::from(limits.min_storage_buffer_offset_alignment).max(16),
             max_storage_buffers: limits.max_storage_buffers_per_shader_stage,

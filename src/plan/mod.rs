@@ -245,6 +245,33 @@ impl Plan {
         Ok(())
     }
 
+    /// Refuses inputs and results that differ from those that the plan was made for.
+    ///
+    /// # Errors
+    /// [`Error::InputCount`], [`Error::WrongInput`], [`Error::WrongView`], [`Error::ResultCount`],
+    /// [`Error::WrongResult`], [`Error::BadView`].
+    #[doc(hidden)]
+    pub fn check_views<'a>(
+        &self,
+        inputs: impl ExactSizeIterator<Item = &'a View>,
+        results: impl ExactSizeIterator<Item = &'a View>,
+    ) -> Result<()> {
+        self.check_inputs(inputs)?;
+        let (expected, actual) = (self.outputs.len(), results.len());
+        if expected != actual {
+            return Err(Error::ResultCount { expected, actual });
+        }
+        for (position, (expected, actual)) in self.result_views().zip(results).enumerate() {
+            view::check_result(position, expected.desc(), actual)?;
+            if *expected != *actual {
+                return Err(
+                    actual.bad("the plan was made for a result with other offsets or pitches")
+                );
+            }
+        }
+        Ok(())
+    }
+
     /// The launches, in order.
     pub fn launches(&self) -> &[Launch] {
         &self.launches

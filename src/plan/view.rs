@@ -77,6 +77,14 @@ impl Plan {
         Ok(builder.finish())
     }
 
+    /// Whether a kernel that writes whole words writes the bytes after result `i`, which ends within a
+    /// word. Results are numbered after the inputs.
+    pub(crate) fn overwrites_rest(&self, i: usize) -> bool {
+        let writes = |launch: &&Launch| launch.results.iter().any(|range| range.buffer == i);
+        !self.bytes(i).end.is_multiple_of(4)
+            && !self.launches.iter().filter(writes).all(|launch| launch.shader.kernel == &UNPACK)
+    }
+
     /// The same launches, with other views of the same memory as inputs and results.
     pub(crate) fn seen_as(self, inputs: &[&View], results: &[View]) -> Self {
         let descs =

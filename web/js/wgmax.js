@@ -112,8 +112,8 @@ function isList(value) {
     return Array.isArray(value) || ArrayBuffer.isView(value);
 }
 
-/** The shape of some lists, one in the other, and their elements. A number has no axes. */
-function flattened(given) {
+/** The shape of some lists, one in the other, and their elements of a type. A number has no axes. */
+function flattened(module, type, given) {
     if (isNumber(given)) return [[], given];
     if (ArrayBuffer.isView(given)) return [[given.length], given];
     if (!(given instanceof Object)) return [undefined, given];
@@ -124,10 +124,19 @@ function flattened(given) {
         if (!list.every((each) => isList(each) && each.length === size)) {
             throw new WgmaxError('BadShape', `lists along axis ${shape.length} differ in length`);
         }
-        list = list.flatMap((each) => Array.from(each));
         shape.push(size);
+        if (list.some(ArrayBuffer.isView)) return [shape, joined(arrayOf(type), list.map((each) => elements(module, type, each)))];
+        list = list.flat();
     }
     return [shape, list];
+}
+
+/** Typed arrays of one length, one after the other. */
+function joined(Own, arrays) {
+    const parts = arrays.map(bytesOf);
+    const all = new Uint8Array(parts.length * parts[0].length);
+    parts.forEach((part, i) => all.set(part, i * part.length));
+    return new Own(all.buffer);
 }
 
 /** An integer as a `BigInt`; 0 for other values. */
@@ -142,14 +151,35 @@ function inPieces(list, Result, convert) {
     return all;
 }
 
+/** An object with copies of its lists and arrays. */
+function copied(object) {
+    return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, isList(value) ? value.slice() : value]));
+}
+
+/** Attributes. Refuses what has none, such as a number or a `Map`. */
+function plain(attributes) {
+    if (attributes == null) return {};
+    if (Object.prototype.toString.call(attributes) === '[object Object]') return attributes;
+    throw new WgmaxError('BadAttribute', `attributes must be an object, but are ${String(attributes)}`);
+}
+
+/** Attributes with those that an operator sets itself, which have no other value. */
+function withOwn(attributes, own) {
+    const given = plain(attributes);
+    const twice = Object.keys(own).find((name) => given[name] != null && given[name] !== own[name]);
+    if (twice) throw new WgmaxError('UnknownAttribute', `the operator has no attribute ${twice}, or only one value of it`);
+    return { ...given, ...own };
+}
+
 /** The attributes of an operator of minima. */
 function minimum(attributes) {
-    return { ...attributes, extremum: 'minimum' };
+    return withOwn(attributes, { extremum: 'minimum' });
 }
 
 /** The attributes of a ReduceMax that finds positions alone. */
-function positions({ type = 'i64', last = false, ...attributes } = {}) {
-    return { ...attributes, indices: { type, last }, values: false };
+function positions(attributes) {
+    const { type = 'i64', last = false, ...others } = plain(attributes);
+    return withOwn(others, { indices: { type, last }, values: false });
 }
 
 /** The attributes of a pooling: one number stands for all spatial axes. */
@@ -159,38 +189,37 @@ function spread(attributes, rank) {
         const value = attributes?.[name];
         return ['number', 'bigint'].includes(typeof value) ? { [name]: new Array(count).fill(value) } : {};
     };
-    return { ...attributes, ...all('kernel', axes), ...all('strides', axes), ...all('dilations', axes), ...all('padding', 2 * axes), ...all('outputSizes', axes) };
+    return { ...plain(attributes), ...all('kernel', axes), ...all('strides', axes), ...all('dilations', axes), ...all('padding', 2 * axes), ...all('outputSizes', axes) };
 }
 
 /** Attributes with a valid `outOfRange`, which is `'error'` by default. */
 function outOfRangeOf(attributes) {
-    const { outOfRange = 'error', ...others } = attributes ?? {};
+    const { outOfRange = 'error', ...others } = plain(attributes);
     if (['error', 'drop'].includes(outOfRange)) return { outOfRange, ...others };
     throw new WgmaxError('BadAttribute', `attribute outOfRange must be "error" or "drop", but is ${String(outOfRange)}`);
 }
 
-const same = (attributes) => attributes;
 /** For each operator: the WebAssembly's operator that computes it, and how its attributes are converted. */
 const PREPARED = {
-    reduceMax: ['reduceMax', same],
+    reduceMax: ['reduceMax', plain],
     reduceMin: ['reduceMax', minimum],
     argMax: ['reduceMax', positions],
     argMin: ['reduceMax', (attributes) => minimum(positions(attributes))],
     maxPool: ['maxPool', spread],
     minPool: ['maxPool', (attributes, rank) => minimum(spread(attributes, rank))],
-    segmentMax: ['segmentMax', same],
+    segmentMax: ['segmentMax', plain],
     segmentMin: ['segmentMax', minimum],
-    scatterMax: ['scatterMax', same],
+    scatterMax: ['scatterMax', plain],
     scatterMin: ['scatterMax', minimum],
-    reduceMaxBackward: ['reduceMaxBackward', same],
+    reduceMaxBackward: ['reduceMaxBackward', plain],
     reduceMinBackward: ['reduceMaxBackward', minimum],
     maxPoolBackward: ['maxPoolBackward', spread],
     minPoolBackward: ['maxPoolBackward', (attributes, rank) => minimum(spread(attributes, rank))],
-    segmentMaxBackward: ['segmentMaxBackward', same],
+    segmentMaxBackward: ['segmentMaxBackward', plain],
     segmentMinBackward: ['segmentMaxBackward', minimum],
-    scatterMaxBackward: ['scatterMaxBackward', same],
+    scatterMaxBackward: ['scatterMaxBackward', plain],
     scatterMinBackward: ['scatterMaxBackward', minimum],
-    maxUnpool: ['maxUnpool', same],
+    maxUnpool: ['maxUnpool', plain],
 };
 
 /** @private The names of the operators, for the package's modules. */
@@ -243,7 +272,7 @@ export class Device extends Held {
     async tensor(type, ...given) {
         const { raw } = this;
         arrayOf(type);
-        const [own, array] = flattened(given.at(-1));
+        const [own, array] = flattened(this.#module, type, given.at(-1));
         const [shape] = given.length > 1 ? given : [own];
         // Nested lists must have the given shape.
         if (own?.length > 1 && String(own) !== String(shape)) throw new WgmaxError('BadShape', `the lists have the shape [${own}], not [${shape}]`);
@@ -258,7 +287,7 @@ export class Device extends Held {
 
     /** The maximum along axes: all of them, unless `axes` are given. With `indices` also its position. */
     async reduceMax(input, attributes) {
-        const operator = checked(() => this.#module.Operator.make('reduceMax', attributes));
+        const operator = checked(() => this.#module.Operator.make('reduceMax', plain(attributes)));
         const [values, indices] = await this.#run(operator, [input]);
         return indices ? { values, indices } : values;
     }
@@ -362,9 +391,9 @@ export class Device extends Held {
             const attributes = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
             return (await this.node({ dialect: 'webnn', operator, attributes }, [input]))[0];
         };
-        const plain = ['reduceMax', 'reduceMin', 'maxPool2d'].map((name) => [name, (input, options = {}) => call(name, input, options)]);
-        const along = ['argMax', 'argMin'].map((name) => [name, (input, axis, options = {}) => call(name, input, { ...options, axis })]);
-        return Object.fromEntries([...plain, ...along]);
+        const whole = ['reduceMax', 'reduceMin', 'maxPool2d'].map((name) => [name, (input, options) => call(name, input, plain(options))]);
+        const along = ['argMax', 'argMin'].map((name) => [name, (input, axis, options) => call(name, input, withOwn(options, { axis }))]);
+        return Object.fromEntries([...whole, ...along]);
     }
 
     /**
@@ -391,16 +420,17 @@ export class Device extends Held {
      * The same for segments. Ids are as for `segmentMax`, but those of a tensor are not checked; `undefined` if
      * the input is indices.
      */
-    async segmentMaxBackward(input, ids, gradient, { outOfRange = 'error', ...attributes } = {}) {
+    async segmentMaxBackward(input, ids, gradient, given) {
+        const { outOfRange, ...attributes } = outOfRangeOf(given);
         if (ids == null || ids instanceof Tensor) return this.#one('segmentMaxBackward', attributes, [input, ids, gradient].filter((tensor) => tensor != null));
         const [type, list] = ArrayBuffer.isView(ids) ? [typeOf(ids), ids] : listOfIds(ids);
         this.#below(input);
         this.#below(gradient);
         const drops = outOfRange === 'drop' || attributes.segments === 'offsets';
-        const given = host(this.#module, type, [list.length], list);
+        const inMemory = host(this.#module, type, [list.length], list);
         const segment = checked(() => this.#module.Operator.make('segmentMax', attributes));
         try {
-            checked(() => segment.checked(this.#below(input), given)).free();
+            checked(() => segment.checked(this.#below(input), inMemory)).free();
             checkRange(list, drops ? undefined : gradient.shape[0], (position) => `ids at position ${position}`);
         } finally {
             segment.free();
@@ -409,7 +439,7 @@ export class Device extends Held {
         const kept = [input, gradient].map(again);
         let uploaded;
         try {
-            uploaded = this.#tensor(await this.#upload(this.raw, given));
+            uploaded = this.#tensor(await this.#upload(this.raw, inMemory));
             return await this.#one('segmentMaxBackward', attributes, [kept[0], uploaded, kept[1]]);
         } finally {
             [...kept, uploaded].forEach((tensor) => tensor?.free());
@@ -426,7 +456,7 @@ export class Device extends Held {
      * and indices and updates are `undefined`.
      */
     async scatterMaxBackward(data, indices, updates, gradient, attributes) {
-        const operator = checked(() => this.#module.Operator.make('scatterMaxBackward', attributes));
+        const operator = checked(() => this.#module.Operator.make('scatterMaxBackward', plain(attributes)));
         const inputs = [data, indices, updates, gradient].filter((tensor) => tensor != null);
         const [ofData, ofUpdates] = await this.#run(operator, inputs);
         return { data: ofData, updates: ofUpdates };
@@ -438,7 +468,7 @@ export class Device extends Held {
 
     /** Stores each value at the element that its index names in a tensor of this shape, and zeros elsewhere. */
     async maxUnpool(values, indices, shape, attributes) {
-        return this.#one('maxUnpool', { ...attributes, shape }, [values, indices]);
+        return this.#one('maxUnpool', withOwn(attributes, { shape }), [values, indices]);
     }
 
     /**
@@ -450,12 +480,15 @@ export class Device extends Held {
         const inMemory = ({ type, shape, data }) => host(this.#module, type, shape, data);
         const read = async (tensor) => inMemory({ type: tensor.type, shape: tensor.shape, data: await tensor.data() });
         const given = others.map((other) => (other instanceof Tensor ? read(other) : other && inMemory(other)));
+        const own = { ...plain(node), attributes: plain(node.attributes) };
         if (others.some((other) => other instanceof Tensor)) {
-            // The page may free the first one while this waits.
+            // The page may free the first one, and change its lists and arrays, while this waits.
             const view = again(data);
-            return Promise.all(given).then((hosts) => this.#node(node, view, hosts)).finally(() => view.free());
+            const hosts = Promise.all(given.map((host) => (host?.bytes ? copied(host) : host)));
+            const attributes = copied(own.attributes);
+            return hosts.then((hosts) => this.#node({ ...own, attributes }, view, hosts)).finally(() => view.free());
         }
-        return this.#node(node, data, given);
+        return this.#node(own, data, given);
     }
 
     async #node(node, data, hosts) {
@@ -599,14 +632,16 @@ function checkStatus([flags, dropped], drops) {
     if (code) throw new WgmaxError(code, message);
 }
 
-/** Ids in a plain list: `i32`, or `i64` where one needs it. */
+/** Ids in a plain list: `i32`, or `i64` or `u64` where one needs it. */
 function listOfIds(ids) {
     const list = Array.from(ids);
-    const wrong = list.find((id) => typeof id !== 'bigint' && !Number.isSafeInteger(id));
-    if (list.includes(undefined) || wrong !== undefined) throw new WgmaxError('WrongElementType', `${String(wrong)} is no id`);
-    return list.every((id) => BigInt(id) === BigInt.asIntN(32, BigInt(id)))
-        ? ['i32', Int32Array.from(list, Number)]
-        : ['i64', BigInt64Array.from(list, BigInt)];
+    const fits = (type) => (id) => BigInt(id) === BigInt[type[0] === 'i' ? 'asIntN' : 'asUintN'](type.slice(1), BigInt(id));
+    const isId = (id) => Number.isSafeInteger(id) || typeof id === 'bigint';
+    const wrong = list.findIndex((id) => !isId(id));
+    const type = wrong < 0 && ['i32', 'i64', 'u64'].find((type) => list.every(fits(type)));
+    if (type) return [type, ARRAYS[type].from(list, type === 'i32' ? Number : BigInt)];
+    const at = wrong < 0 ? list.findIndex((id) => !fits('i64')(id)) : wrong;
+    throw new WgmaxError('WrongElementType', `${String(list[at])} at position ${at} is no id`);
 }
 
 /** Another tensor of the same elements, which is freed separately. */

@@ -4,7 +4,8 @@ use js_sys::Promise;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen_futures::future_to_promise;
-use wgmax::{Error, wgpu};
+use wgmax::plan::Plan;
+use wgmax::{DeviceTensor, Error, wgpu};
 
 use crate::attributes::Operator;
 use crate::device::Device;
@@ -58,6 +59,7 @@ impl Prepared {
             #[cfg(feature = "cpu")]
             On::Cpu(prepared) => prepared.run(inputs, results, times).map_err(js),
             On::Gpu { inner, device, queue } => {
+                check(inner.plan(), inputs, results).map_err(js)?;
                 let (inputs, results) = (inputs.buffers()?, results.buffers()?);
                 let mut encoder = device.create_command_encoder(&Default::default());
                 for _ in 0..times {
@@ -69,6 +71,12 @@ impl Prepared {
             }
         }
     }
+}
+
+/// Refuses tensors with other layouts than those that the operator was prepared for.
+fn check(plan: &Plan, inputs: &Tensors, results: &Tensors) -> Result<(), Error> {
+    let [inputs, results] = [inputs, results].map(|all| all.0.iter().map(DeviceTensor::view));
+    plan.check_views(inputs, results)
 }
 
 /// On the CPU memory of results cannot be written from outside: a run gives new tensors.
@@ -85,7 +93,6 @@ mod cpu {
     pub struct Prepared {
         device: Device,
         plan: Plan,
-        results: Vec<View>,
     }
 
     impl Prepared {
@@ -96,31 +103,16 @@ mod cpu {
             results: &[DeviceTensor],
         ) -> Result<Self> {
             results.iter().try_for_each(whole)?;
-            let results: Vec<View> = results.iter().map(|result| result.view().clone()).collect();
-            let views: [Vec<&View>; 2] = [inputs.iter().collect(), results.iter().collect()];
-            let plan = device.plan_views(operator, &views[0], &views[1])?;
-            Ok(Self { device, plan, results })
+            let inputs: Vec<&View> = inputs.iter().collect();
+            let results: Vec<&View> = results.iter().map(DeviceTensor::view).collect();
+            let plan = device.plan_views(operator, &inputs, &results)?;
+            Ok(Self { device, plan })
         }
 
         /// The results of the last run.
         pub fn run(&self, inputs: &Tensors, results: &Tensors, times: u32) -> Result<JsValue> {
-            let (expected, actual) = (self.results.len(), results.0.len());
-            if expected != actual {
-                return Err(Error::ResultCount { expected, actual });
-            }
-            for (position, (result, view)) in results.0.iter().zip(&self.results).enumerate() {
-                let (desc, expected) = (result.desc(), view.desc());
-                if desc != expected {
-                    return Err(Error::WrongResult {
-                        position,
-                        expected_type: expected.element_type(),
-                        expected_shape: expected.shape().to_vec(),
-                        actual_type: desc.element_type(),
-                        actual_shape: desc.shape().to_vec(),
-                    });
-                }
-                whole(result)?;
-            }
+            super::check(&self.plan, inputs, results)?;
+            results.0.iter().try_for_each(whole)?;
             let mut made = Vec::new();
             for _ in 0..times {
                 let inputs: Vec<_> = inputs.0.iter().collect();

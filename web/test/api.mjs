@@ -148,6 +148,12 @@ tests['segmentMax takes ids of all kinds'] = (wgmax, options) => both(wgmax, opt
     const narrow = await device.segmentMax(x, Uint16Array.of(0, 0, 2, 2));
     equal(await narrow.values.numbers(), await values.numbers());
     await fails('WrongElementType', () => device.segmentMax(x, [0, 0.5, 2, 2]));
+    // A BigInt of more than 64 bits is no id, not another id; 2^63 is one of `u64`, beside which there are no negative ones.
+    for (const wrong of [2n ** 64n, -(2n ** 63n) - 1n]) await fails('WrongElementType', () => device.segmentMax(x, [0, 0, wrong, 2]));
+    await fails('WrongElementType', () => device.segmentMax(x, [-1, 0, 2n ** 63n, 2], { segments: 'unsorted', numSegments: 3 }));
+    await fails('SegmentOutOfRange', () => device.segmentMax(x, [0, 0, 2, 2n ** 63n], { numSegments: 3 }));
+    const large = await device.segmentMax(x, [0, 0, 2, 2n ** 64n - 1n], { numSegments: 3, outOfRange: 'drop' });
+    equal(await large.values.numbers(), [2, 8, 0, 0, 3, 6]);
     await fails('SegmentTooLarge', () => device.segmentMax(x, [0, 0, 2, 2 ** 40]));
     await fails('UnsortedSegments', () => device.segmentMax(x, [1, 0, 2, 2]));
     await fails('NegativeSegment', () => device.segmentMax(x, [-1, 0, 2, 2]));
@@ -303,6 +309,19 @@ tests['numbers come in by one way, which checks them'] = (wgmax, options) => bot
     for (const [type, wrong] of [['u8', 256], ['u8', -1], ['i8', 1.5], ['i32', NaN], ['i32', 2 ** 31], ['u64', -1n], ['u64', -1], ['i64', 2n ** 63n], ['i64', 0.5], ['u16', null], ['i64', undefined], ['u32', {}]]) {
         await fails('WrongElementType', () => device.tensor(type, [2], [1, wrong]));
     }
+    // Typed arrays in a list are elements of the type, as one alone is.
+    const halves = [Uint16Array.of(0x3c00, 0xc000), Uint16Array.of(0x7bff, 0x8000)];
+    for (const [type, found] of [['f16', [1, -2, 65504, -0]], ['bf16', [0.0078125, -2, 2.6584e36, -0]]]) {
+        const made = await device.tensor(type, halves);
+        const flat = await device.tensor(type, [2, 2], Uint16Array.of(...halves[0], ...halves[1]));
+        equal([made.shape, await made.numbers()], [[2, 2], await flat.numbers()]);
+        equal((await made.numbers()).slice(0, 2), found.slice(0, 2));
+    }
+    equal(await (await device.tensor('f32', [[Float32Array.of(1.5, 2)], [[3, 4]]])).numbers(), [1.5, 2, 3, 4]);
+    equal(await (await device.tensor('u8', [Uint8ClampedArray.of(300), Uint8Array.of(7)])).numbers(), [255, 7]);
+    for (const [type, wrong] of [['f32', Float64Array.of(1)], ['i8', Uint8Array.of(1)], ['u8', new DataView(new ArrayBuffer(1))]]) {
+        for (const given of [wrong, [wrong], [[wrong]]]) await fails('WrongElementType', () => device.tensor(type, given));
+    }
     for (const wrong of [undefined, null, '1', Symbol('s')]) await fails('WrongElementType', () => device.tensor('f32', [], wrong));
     equal(await (await device.tensor('i64', [3], [1, 2n, true])).numbers(), [1, 2, 1]);
     equal(await (await device.tensor('bool', [2], [true, false])).numbers(), [1, 0]);
@@ -405,13 +424,35 @@ tests['prepared operators run on tensors that are there'] = async (wgmax, option
     rows.submit([x], [y]);
     await device.wait();
     equal(await y.numbers(), [7, 9]);
-    await fails('BufferTooSmall', async () => {
-        const small = await device.zeros('f32', [1]);
-        rows.submit([x.slice(0, 0, 1)], [small]);
-        const wide = await device.zeros('f32', [0]);
-        rows.submit([wide], [y]);
-    });
+    // It refuses tensors with other layouts, also where their buffers are large enough.
+    const [wide, part] = [await device.zeros('f32', [4, 3]), await device.zeros('f32', [4])];
+    await fails('WrongInput', () => rows.submit([wide], [y]));
+    await fails('WrongInput', async () => rows.submit([await device.zeros('i32', [2, 3])], [y]));
+    await fails('WrongView', () => rows.submit([wide.slice(0, 2, 4)], [y]));
+    await fails('WrongView', async () => rows.submit([(await device.zeros('f32', [3, 2])).permute([1, 0])], [y]));
+    await fails('InputCount', () => rows.submit([x, x], [y]));
+    await fails('WrongResult', () => rows.submit([x], [part]));
+    await fails('WrongResult', async () => rows.submit([x], [await device.zeros('i32', [2])]));
+    await fails('BadView', () => rows.submit([x], [part.slice(0, 2, 4)]));
+    await fails('ResultCount', () => rows.submit([x], []));
     rows.free();
+    // Views of the layouts that it was prepared for.
+    const ids = await device.tensor('f32', [4, 3], [9, 9, 9, 9, 9, 9, 1, 2, 3, 6, 5, 4]);
+    const lower = await device.prepare('reduceMax', { axes: [1] }, [ids.slice(0, 2, 4)], [part.slice(0, 2, 4)]);
+    lower.submit([ids.slice(0, 2, 4)], [part.slice(0, 2, 4)]);
+    equal(await part.numbers(), [0, 0, 3, 6]);
+    lower.free();
+    // A part of the same memory: it works if the browser can bind both.
+    const all = await device.tensor('f32', [192], Array.from({ length: 192 }, (_, i) => i));
+    for (const [offset, works] of [[128, true], [32, false]]) {
+        const from = all.view({ shape: [2, 32], offset, pitches: [32, 1] });
+        const to = all.view({ shape: [2], offset: 0, pitches: [1] });
+        const own = await device.prepare('reduceMax', { axes: [1] }, [from], [to]);
+        if (works) own.submit([from], [to]);
+        else await fails('BufferOverlap', () => own.submit([from], [to]));
+        equal(await to.numbers(), [159, 191]);
+        own.free();
+    }
 };
 
 tests['prepared operators of the CPU give results in tensors that are there'] = async (wgmax) => {
@@ -623,6 +664,28 @@ tests['numbers, lists and tensors as they come'] = (wgmax, options) => both(wgma
     x.free();
     equal(await (await held)[0].numbers(), [3, 6]);
     await fails('Freed', () => device.node(node, [x, axes]));
+    // The page changes what it gave while a tensor is read.
+    const y = await device.tensor('f32', [2, 2], [1, 8, 3, 4]);
+    const [ids, count] = [Int32Array.of(0, 1), await device.tensor('i64', [], 2n)];
+    const segments = { dialect: 'openvino', operator: 'SegmentMax', version: 16, attributes: { fill_mode: 'ZERO' } };
+    const begun = device.node(segments, [y, { type: 'i32', shape: [2], data: ids }, count]);
+    ids.fill(0);
+    segments.attributes.fill_mode = 'LOWEST';
+    equal(await (await begun)[0].numbers(), [1, 8, 3, 4]);
+    // Attributes are an object, and those that an operator sets itself are not given.
+    for (const wrong of [1, 'axes', [1], new Map([['axes', [1]]]), Int32Array.of(1)]) {
+        const runs = {
+            argMax: () => device.argMax(y, wrong), reduceMax: () => device.reduceMax(y, wrong), reduceMin: () => device.reduceMin(y, wrong),
+            maxPool: () => device.maxPool(plane, wrong), segmentMax: () => device.segmentMax(y, [0, 1], wrong), scatterMax: () => device.scatterMax(y, y, y, wrong),
+            segmentMaxBackward: () => device.segmentMaxBackward(y, [0, 1], y, wrong), maxPoolBackward: () => device.maxPoolBackward(plane, plane, wrong),
+            scatterMaxBackward: () => device.scatterMaxBackward(y, y, y, y, wrong), prepare: () => device.prepare('reduceMax', wrong, [y], [y]),
+            webnn: () => device.webnn.reduceMax(y, wrong), node: () => device.node({ ...node, attributes: wrong }, [y]),
+        };
+        for (const run of Object.values(runs)) await fails('BadAttribute', run);
+    }
+    for (const own of [{ indices: { type: 'i32' } }, { values: true }]) await fails('UnknownAttribute', () => device.argMax(y, own));
+    await fails('UnknownAttribute', () => device.reduceMin(y, { extremum: 'maximum' }));
+    await fails('BadAttribute', () => device.segmentMaxBackward(y, [0, 1], y, { outOfRange: 'ignore' }));
     equal(wgmax.segmentStatus, { unsorted: 1, negative: 2, offsetTooLarge: 4 });
 });
 

@@ -164,9 +164,7 @@ impl Gpu {
         params: &wgpu::Buffer,
         locate: &impl Fn(&Range) -> (&'a wgpu::Buffer, u64),
     ) -> Pass {
-        let is_result =
-            |source: &Range| launch.results.iter().any(|r| locate(r).0 == locate(source).0);
-        let pipeline = match launch.sources.iter().any(is_result) {
+        let pipeline = match launch.shares_a_buffer(locate) {
             true => step.shared_buffer.clone(),
             false => step.pipeline.clone(),
         };
@@ -175,10 +173,8 @@ impl Gpu {
             entries.push(bind(binding, params, step.view, size_of_val(words) as u64));
         }
         for (binding, range) in launch.ranges() {
-            // Only the first source is read in blocks.
-            let multiple = if binding == 1 && !step.shader.words { PADDING } else { 4 };
-            let ((buffer, begin), size) = (locate(range), range.size.next_multiple_of(multiple));
-            entries.push(bind(binding, buffer, begin + range.offset, size));
+            let (buffer, bytes) = step.bound(binding, range, locate);
+            entries.push(bind(binding, buffer, bytes.start, bytes.end - bytes.start));
         }
         let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some(&step.label),
@@ -187,6 +183,55 @@ impl Gpu {
         });
         Pass { label: step.label.clone(), pipeline, group, grid: Grid::Known(launch.grid) }
     }
+}
+
+impl Launch {
+    /// Whether a source and a result are in one buffer. Then all sources are bound as writable.
+    fn shares_a_buffer<'a>(&self, locate: &impl Fn(&Range) -> (&'a wgpu::Buffer, u64)) -> bool {
+        let is_result =
+            |source: &Range| self.results.iter().any(|r| locate(r).0 == locate(source).0);
+        self.sources.iter().any(is_result)
+    }
+}
+
+impl Step {
+    /// The bytes that are bound for a range: whole words or blocks.
+    fn bound<'a>(
+        &self,
+        binding: u32,
+        range: &Range,
+        locate: &impl Fn(&Range) -> (&'a wgpu::Buffer, u64),
+    ) -> (&'a wgpu::Buffer, std::ops::Range<u64>) {
+        // Only the first source is read in blocks.
+        let multiple = if binding == 1 && !self.shader.words { PADDING } else { 4 };
+        let (buffer, begin) = locate(range);
+        let begin = begin + range.offset;
+        (buffer, begin..begin + range.size.next_multiple_of(multiple))
+    }
+}
+
+/// Two bindings of a launch that overlap, though both are writable: the plan's buffer of each, and the
+/// bytes. Browsers refuse such a launch; elsewhere it is correct, since only results are written.
+pub(super) fn aliases<'a>(
+    plan: &Plan,
+    compiled: &Compiled,
+    locate: &impl Fn(&Range) -> (&'a wgpu::Buffer, u64),
+) -> Option<[(usize, std::ops::Range<u64>); 2]> {
+    let launches = plan.launches.iter().zip(&compiled.steps);
+    let shared = launches.filter(|(launch, _)| launch.shares_a_buffer(locate));
+    shared.into_iter().find_map(|(launch, step)| {
+        let bound: Vec<_> = launch
+            .ranges()
+            .map(|(binding, range)| (range.buffer, step.bound(binding, range, locate)))
+            .collect();
+        bound.iter().enumerate().find_map(|(i, (other, (buffer, theirs)))| {
+            let mut later = bound[i + 1..].iter();
+            let overlaps = later.find(|(_, (own, mine))| {
+                own == buffer && mine.start.max(theirs.start) < mine.end.min(theirs.end)
+            });
+            overlaps.map(|(mine, (_, bytes))| [(*mine, bytes.clone()), (*other, theirs.clone())])
+        })
+    })
 }
 
 /// Binds `size` bytes of a buffer, from an offset on.

@@ -6,7 +6,7 @@ use std::iter;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::bound::{BindGroupCache, Place};
-use super::launch::{Compiled, Pass};
+use super::launch::{Compiled, Pass, aliases};
 use super::sizes::Choice;
 use super::{Gpu, PADDING, TENSOR};
 use crate::base::error::{Error, Result};
@@ -40,6 +40,16 @@ pub(super) struct Ready {
     compiled: Compiled,
     /// The plan's scratch buffers. In the plan they come after its inputs and results.
     scratch: Vec<wgpu::Buffer>,
+}
+
+impl Ready {
+    /// The buffer of a range, and the offset in bytes at which the plan's buffer begins in it.
+    fn locate<'a>(&'a self, range: &Range, tensors: &'a [Place]) -> (&'a wgpu::Buffer, u64) {
+        match tensors.get(range.buffer) {
+            Some(Place(buffer, offset)) => (buffer, *offset),
+            None => (&self.scratch[range.buffer - tensors.len()], 0),
+        }
+    }
 }
 
 /// Plans again, for other inputs. A browser's device stays on its thread.
@@ -174,6 +184,11 @@ impl Prepared {
         &self.plan.outputs
     }
 
+    #[doc(hidden)]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
     /// Bytes of device memory that the operator keeps: scratch, and copies of recorded textures.
     /// Parameters, some 100 bytes a launch, are not included. Shared scratch counts for each
     /// operator that uses it.
@@ -237,7 +252,7 @@ impl Prepared {
         }
         sizes.push(largest);
         let plans = sizes.into_iter().zip(self.plans().map(|(plan, _)| plan));
-        self.choice = self.gpu.catch("preparing", || Choice::new(&self.gpu, plans)).await?;
+        self.choice = Some(self.gpu.catch("preparing", || Choice::new(&self.gpu, plans)).await?);
         Ok(self)
     }
 
@@ -261,9 +276,14 @@ impl Prepared {
     }
 
     fn bind_plan(&self, (plan, ready): (&Plan, &Ready), tensors: &[Place]) -> Vec<Pass> {
-        self.gpu.bind(plan, &ready.compiled, |range| match tensors.get(range.buffer) {
-            Some(Place(buffer, offset)) => (buffer, *offset),
-            None => (&ready.scratch[range.buffer - tensors.len()], 0),
+        self.gpu.bind(plan, &ready.compiled, |range| ready.locate(range, tensors))
+    }
+
+    /// Two tensors whose bindings overlap, as [`aliases`] has them.
+    pub(super) fn aliases(&self, places: &[Place]) -> Option<[(usize, std::ops::Range<u64>); 2]> {
+        let tensors = &places[..self.plan.inputs.len() + self.plan.outputs.len()];
+        self.plans().find_map(|(plan, ready)| {
+            aliases(plan, &ready.compiled, &|range: &Range| ready.locate(range, tensors))
         })
     }
 

@@ -84,11 +84,12 @@ impl<'t> Record<'_, 't> {
     /// without `STORAGE`, [`Error::BufferAlignment`] for an offset, [`Error::BufferTooSmall`] for a
     /// range that ends outside of its buffer, [`Error::BufferOverlap`] for a result that shares
     /// bytes with an input or another result (a view occupies all bytes from its first to its last
-    /// element), [`Error::BufferDestroyed`], [`Error::BufferDevice`] for a buffer of another
-    /// device, [`Error::BadTexture`] for a texture whose elements differ from those that the
-    /// operator was prepared for, that shares texels with another result, or that is destroyed or
-    /// of another device, [`Error::DeviceLost`], and [`Error::OverLimit`], [`Error::OutOfMemory`]
-    /// and [`Error::Gpu`] for new buffers.
+    /// element), and in a browser for bindings that overlap, [`Error::BufferDestroyed`],
+    /// [`Error::BufferDevice`] for a buffer of another device, [`Error::BadTexture`] for a texture
+    /// whose elements differ from those that the operator was prepared for, that shares texels with
+    /// another result, that would lose others of its elements, or that is destroyed or of another
+    /// device, [`Error::DeviceLost`], and [`Error::OverLimit`], [`Error::OutOfMemory`] and
+    /// [`Error::Gpu`] for new buffers.
     ///
     /// wgpu does not expose the device of an encoder: an encoder of another device becomes invalid,
     /// and its `finish` reports that. Resources of another `wgpu::Instance` are not recognised
@@ -129,10 +130,14 @@ impl Prepared {
     ///
     /// Bind groups are kept for the last four sets of buffers and offsets; if dropped sets recur, for
     /// up to 64 sets. They keep the buffers alive until [`Prepared::clear_bindings`]. Recording with a
-    /// kept set creates no wgpu objects except the passes. The first recording of a set creates its
-    /// bind groups, and scratch for its textures, unless [`Prepared::reserve`] did.
+    /// kept set creates no bind groups, buffers or pipelines. The first recording of a set creates its
+    /// bind groups, and scratch for its textures, unless [`Prepared::reserve`] did. Each recording
+    /// checks that the device is not lost, and that textures are of the device, by calls that wgpu
+    /// refuses, or by an encoder that is not submitted.
     ///
-    /// Inputs and results may be separate ranges of one buffer.
+    /// Inputs and results may be separate ranges of one buffer. In a browser their bindings must be
+    /// separate, too: that of a view begins at the multiple of the device's
+    /// `min_storage_buffer_offset_alignment` before its first element.
     pub fn record<'a, 't>(&'a self, encoder: &'a mut wgpu::CommandEncoder) -> Record<'a, 't> {
         Record { encoder: Some(encoder), ..self.reserve() }
     }
@@ -170,6 +175,7 @@ impl Prepared {
         let passes = match self.bind_groups.find(&places) {
             Some(passes) => passes,
             None => {
+                self.check_aliases(&places)?;
                 let passes = self.gpu.catch_now("binding", || Ok(self.bind(&places)));
                 let passes = passes.map_err(|error| self.foreign(&places).unwrap_or(error));
                 let passes: Arc<[Pass]> = passes?.into();
@@ -178,6 +184,21 @@ impl Prepared {
             }
         };
         Ok((passes, copies))
+    }
+
+    /// In a browser, an error for bindings that overlap, though their tensors share no byte, or are two
+    /// inputs.
+    fn check_aliases(&self, places: &[Place]) -> Result<()> {
+        let aliases = self.gpu.is_browser.then(|| self.aliases(places)).flatten();
+        aliases.map_or(Ok(()), |[(result, bytes), (other, other_bytes)]| {
+            Err(Error::BufferOverlap {
+                operator: self.label.clone(),
+                result: self.tensor(result),
+                bytes,
+                other: self.tensor(other),
+                other_bytes,
+            })
+        })
     }
 
     /// The error of the first buffer that cannot be bound even alone. All else was checked, so it belongs
@@ -260,6 +281,11 @@ impl Prepared {
         let is_result = i >= self.plan.inputs.len();
         let staged = range.staged(&self.plan.view(i), is_result);
         let staged = staged.map_err(|reason| self.bad_texture(i, reason))?;
+        if is_result && !staged.whole && self.plan.overwrites_rest(i) {
+            let reason = "results are written in whole words, which would change other elements of the \
+                          texels; use Device::prepare_into";
+            return Err(self.bad_texture(i, reason.to_string()));
+        }
         let mut buffers = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
         let buffer = match &buffers[i] {
             Some(buffer) if buffer.size() >= staged.bytes => buffer.clone(),

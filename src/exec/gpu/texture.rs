@@ -12,7 +12,8 @@ const ROW: usize = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize;
 #[derive(Clone, Copy, Debug)]
 pub struct TextureRange<'a> {
     /// The texture. An input needs the usage `COPY_SRC`, a result `COPY_DST`; a result that is only
-    /// some channels of the texels needs both. Depth can only be an input, in whole layers.
+    /// some channels of the texels needs both, and [`Device::prepare_into`](crate::Device::prepare_into)
+    /// if it ends within a word. Depth can only be an input, in whole layers.
     pub texture: &'a wgpu::Texture,
     /// The mip level.
     pub mip_level: u32,
