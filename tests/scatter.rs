@@ -335,9 +335,15 @@ fn gradients_without_elements_are_streamed() {
         .map(|shape| Tensor::from_slice(shape, &vec![0f32; shape.iter().product()]).unwrap());
     let ids = Tensor::from_slice(ids.shape(), &[0i32; 0]).unwrap();
     let backward = SegmentMaxBackward::new(SegmentMax::sorted());
-    let options = RunOptions::new().max_piece(1);
-    let found = backward.run_with(&Device::cpu(), [&data, &ids, &gradient], options).unwrap();
-    assert_eq!(found[0].shape(), [0, 4]);
+    let column = Tensor::from_slice([4], &[0f32; 4]).unwrap();
+    for device in devices() {
+        let options = || RunOptions::new().max_piece(1);
+        let found = backward.run_with(&device, [&data, &ids, &gradient], options()).unwrap();
+        assert_eq!(found[0].shape(), [0, 4]);
+        let backward = ReduceMaxBackward::new(ReduceMax::new().axes([0]));
+        let found = backward.run_with(&device, [&data, &column], options()).unwrap();
+        assert_eq!((found[0].element_type(), found[0].shape()), (ElementType::F32, &[0, 4][..]));
+    }
 }
 
 /// For any sizes, planning a scatter or its gradient gives an error or a plan within all limits.

@@ -36,7 +36,11 @@ pub(super) async fn run(
     // The operator that finds positions, and how many of the inputs it takes.
     let (forward, places) = match operator {
         Operator::ReduceMaxBackward(op) => {
-            let forward = op.forward(result).filter(|_| !result.is_empty());
+            // Sets of empty data have no positions.
+            if result.is_empty() {
+                return Ok(vec![Tensor::filled(result.clone(), |_| ())?]);
+            }
+            let forward = op.forward(result);
             (forward.map(|forward| (Operator::from(forward), 1)), vec![op.places(result)?])
         }
         Operator::SegmentMaxBackward(op) => {
