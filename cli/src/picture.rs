@@ -32,8 +32,12 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of a file, by its extension; `None` if it is not a picture's.
+    /// The format of a file, by its extension; `None` if it is not a picture's. An array of an archive
+    /// is no picture, whatever its name.
     pub fn of(spec: &str) -> Option<Self> {
+        if matches!(wgmax::io::split(spec), Ok((_, Some(_)))) {
+            return None;
+        }
         let extension = Path::new(spec).extension()?.to_str()?;
         match extension.to_ascii_lowercase().as_str() {
             "png" => Some(Self::Png),

@@ -64,6 +64,20 @@ fn every_kind_of_picture_is_pooled() {
     }
 }
 
+/// An array of an archive may have the name of a picture's file.
+#[test]
+fn an_array_may_be_named_as_a_picture_is() {
+    let (_folder, at) = folder();
+    let x = at("x.npy");
+    wgmax::io::write(&x, &Tensor::from_slice([1, 3], &[2.5f32, -1.0, 7.0]).unwrap()).unwrap();
+    for archive in ["y.npz:photo.png", "y.safetensors:photo.pgm"] {
+        let array = at(archive);
+        let arguments = ["reduce-max", &x, "--axes", "1", "--device", "cpu", "-o", &array];
+        assert_eq!(succeeds(&arguments), "");
+        assert_eq!(succeeds(&["reduce-max", &array, "--device", "cpu"]), "f32[]\n7.0\n");
+    }
+}
+
 /// PGM and PPM are read in binary and in ASCII, with 8 and with 16 bits, and written in binary.
 #[test]
 fn portable_maps_are_read_and_written() {

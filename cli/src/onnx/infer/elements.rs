@@ -1,6 +1,8 @@
 //! Elements of small tensors that determine shapes: the result of `Shape`, and values computed from
 //! it before a `Reshape` or `Resize`.
 
+use half::{bf16, f16};
+use wgmax::ElementType;
 use wgmax::dialect::Attribute;
 
 use super::super::values::MAX_ELEMENTS;
@@ -15,7 +17,8 @@ impl Inference<'_> {
         }
         let x = || self.numbers(0).ok();
         let is_vector = |at| self.input(at).is_ok_and(|desc| desc.rank() <= 1);
-        let found = match self.node.operator.as_str() {
+        let name = self.node.operator.as_str();
+        let found: Vec<f64> = match name {
             "Shape" => {
                 let input = self.input(0).ok()?;
                 let shape = &input.shape()[self.slice_of_shape(&input)];
@@ -45,7 +48,7 @@ impl Inference<'_> {
                 let [count] = x()?[..] else { return None };
                 vec![0.0; (count.max(0.0) as usize).min(MAX_ELEMENTS + 1)]
             }
-            "Concat" => {
+            "Concat" if (0..self.node.inputs.len()).all(is_vector) => {
                 let parts = (0..self.node.inputs.len()).map(|at| self.numbers(at).ok());
                 parts.collect::<Option<Vec<_>>>()?.concat()
             }
@@ -62,12 +65,26 @@ impl Inference<'_> {
             }
             _ => return None,
         };
-        (found.len() <= MAX_ELEMENTS).then_some(found)
+        if found.len() > MAX_ELEMENTS {
+            return None;
+        }
+        // The model computes in the type of the result.
+        let round: fn(f64) -> f64 = match self.element_type(name, &self.input(0).ok()?).ok()? {
+            ElementType::F32 => |x| f64::from(x as f32),
+            ElementType::F16 => |x| f16::from_f64(x).into(),
+            ElementType::Bf16 => |x| bf16::from_f64(x).into(),
+            _ => |x| x,
+        };
+        Some(found.into_iter().map(round).collect())
     }
 
-    /// The result of an operator for two inputs of as many elements, or of one element.
+    /// The result of an operator for two vectors of as many elements, or for one element and a tensor.
     fn pairs(&self, operator: impl Fn(f64, f64) -> f64) -> Option<Vec<f64>> {
         let (a, b) = (self.numbers(0).ok()?, self.numbers(1).ok()?);
+        let ranks = [self.input(0).ok()?.rank(), self.input(1).ok()?.rank()];
+        if a.len() != 1 && b.len() != 1 && ranks != [1, 1] {
+            return None;
+        }
         let at = |x: &[f64], i: usize| if x.len() == 1 { x[0] } else { x[i] };
         let count = if a.len() == 1 { b.len() } else { a.len() };
         (b.len() == 1 || b.len() == count)

@@ -13,6 +13,12 @@ const ALIKE: &str = "Abs BatchNormalization Cast CastLike Ceil Celu Clip Cos Cum
     Reciprocal Relu Round Scatter ScatterElements ScatterND Selu Sigmoid Sign Sin Softmax \
     Softplus Softsign Sqrt Swish Tanh ThresholdedRelu Trilu";
 
+/// The type that a number names.
+fn named_type(number: Option<i64>) -> Inferred<ElementType> {
+    let found = number.and_then(|number| supported_type(i32::try_from(number).ok()?));
+    found.map_or_else(|| wrong(format!("a result of type {number:?}")), Ok)
+}
+
 /// The dimensions of a result, from the first input.
 type Rule<'a> = fn(&Inference<'a>, &TensorDesc) -> Inferred<Vec<i128>>;
 
@@ -33,15 +39,15 @@ impl<'a> Inference<'a> {
     }
 
     /// The type of the first output.
-    fn element_type(&self, name: &str, input: &TensorDesc) -> Inferred<ElementType> {
+    pub(super) fn element_type(&self, name: &str, input: &TensorDesc) -> Inferred<ElementType> {
+        let given = self.int("output_dtype");
         Ok(match name {
             "And" | "Equal" | "Greater" | "GreaterOrEqual" | "IsInf" | "IsNaN" | "Less"
             | "LessOrEqual" | "Or" | "Xor" => ElementType::Bool,
-            "ArgMax" | "ArgMin" | "Shape" => ElementType::I64,
-            "Cast" => {
-                let to = self.int("to");
-                let found = to.and_then(|to| supported_type(i32::try_from(to).ok()?));
-                return found.map_or_else(|| wrong(format!("a cast to type {to:?}")), Ok);
+            "ArgMax" | "ArgMin" | "Shape" | "Size" => ElementType::I64,
+            "Cast" => return named_type(self.int("to")),
+            "DequantizeLinear" | "QuantizeLinear" if given.is_some_and(|to| to != 0) => {
+                return named_type(given);
             }
             "CastLike" | "DequantizeLinear" | "Where" => self.input(1)?.element_type(),
             "ConstantOfShape" => ElementType::F32,

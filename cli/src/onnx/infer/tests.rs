@@ -81,6 +81,13 @@ fn windows_are_counted() {
     assert_eq!(at("AveragePool", &pool, &[]), "f32[2, 3, 111, 112]");
     let ceil = [&pool[..], &[one("ceil_mode", 1)]].concat();
     assert_eq!(at("AveragePool", &ceil, &[]), "f32[2, 3, 112, 112]");
+    // A window that would begin in the padding at the end is none.
+    let padded = [ints("kernel_shape", &[2]), ints("strides", &[2]), ints("pads", &[1, 1])];
+    let padded = [&padded[..], &[one("ceil_mode", 1)]].concat();
+    for op in ["AveragePool", "LpPool"] {
+        assert_eq!(made(22, op, &[1, 1, 5], &padded, &[]), "f32[1, 1, 3]");
+        assert_eq!(made(22, op, &[1, 1, 6], &padded, &[]), "f32[1, 1, 4]");
+    }
     let twice = [ints("strides", &[2, 2]), ints("output_padding", &[1, 0]), one("group", 3)];
     assert_eq!(at("ConvTranspose", &twice, &weights(&[3, 4, 2, 2])), "f32[2, 12, 449, 450]");
     assert_eq!(at("GlobalAveragePool", &[], &[]), "f32[2, 3, 1, 1]");
@@ -99,6 +106,10 @@ fn elements_are_resized() {
     assert_eq!(made(10, "Resize", &x, &[], std::slice::from_ref(&scales)), "f32[1, 8, 20, 16]");
     let roi = ("", Vec::new());
     assert_eq!(made(13, "Resize", &x, &[], &[roi.clone(), scales]), "f32[1, 8, 20, 16]");
+    // In f32 the product is 7; in f64 it would be below.
+    let rounded = ("s", floats("s", &[1.0, 1.0, 0.7, 1.3]));
+    let found = made(13, "Resize", &[1, 8, 10, 10], &[], &[roi.clone(), rounded]);
+    assert_eq!(found, "f32[1, 8, 7, 13]");
     let sizes = ("z", numbers("z", &[5, 7]));
     let axes = [ints("axes", &[2, -1])];
     assert_eq!(made(18, "Resize", &x, &axes, &[roi.clone(), roi, sizes]), "f32[1, 8, 5, 7]");
@@ -214,6 +225,67 @@ fn computed_sizes_may_be_floats() {
         value(12, "y"),
     ];
     assert_eq!(found(11, &nodes, &graph, "y"), "f32[1, 3, 4, 5]");
+}
+
+/// Each step is in the type of its result.
+#[test]
+fn computed_sizes_are_rounded_as_the_model_rounds() {
+    let nodes = [
+        node("Shape", &["x"], &["s"], &[]),
+        node("Cast", &["s"], &["f"], &[one("to", 1)]),
+        node("Mul", &["f", "scale"], &["m"], &[]),
+        node("Floor", &["m"], &["fl"], &[]),
+        node("Cast", &["fl"], &["i"], &[one("to", 7)]),
+        node("Expand", &["one", "i"], &["y"], &[]),
+    ];
+    let graph =
+        [input("x", &[10, 20]), input("one", &[1]), floats("scale", &[0.7]), value(12, "y")];
+    assert_eq!(found(11, &nodes, &graph, "y"), "f32[7, 14]");
+}
+
+/// Elements of matrices have no order that a vector's rules give.
+#[test]
+fn matrices_are_not_joined_as_vectors() {
+    let nodes = [
+        node("Unsqueeze", &["a", "one"], &["columns"], &[]),
+        node("Unsqueeze", &["b", "one"], &["others"], &[]),
+        node("Concat", &["columns", "others"], &["c"], &[one("axis", 1)]),
+        node("Reshape", &["c", "flat"], &["z"], &[]),
+        node("Reshape", &["x", "z"], &["y"], &[]),
+    ];
+    let graph = [
+        input("x", &[120]),
+        numbers("a", &[2, 3]),
+        numbers("b", &[4, 5]),
+        numbers("one", &[1]),
+        numbers("flat", &[-1]),
+        value(12, "y"),
+    ];
+    let asked = found(13, &nodes, &graph, "y");
+    assert!(asked.contains("give --shape y=N,.."), "{asked}");
+    let nodes = [
+        node("Unsqueeze", &["a", "one"], &["columns"], &[]),
+        node("Unsqueeze", &["b", "zero"], &["row"], &[]),
+        node("Mul", &["columns", "row"], &["m"], &[]),
+        node("Reshape", &["m", "flat"], &["z"], &[]),
+        node("Reshape", &["x", "z"], &["y"], &[]),
+    ];
+    let graph = [&graph[..], &[numbers("zero", &[0])]].concat();
+    let asked = found(13, &nodes, &graph, "y");
+    assert!(asked.contains("give --shape y=N,.."), "{asked}");
+}
+
+#[test]
+fn quantized_types_are_those_that_are_given() {
+    let scale = ("s", floats("s", &[0.5]));
+    let of = |version, op, attributes: &[Vec<u8>]| {
+        made(version, op, &[2, 3], attributes, std::slice::from_ref(&scale))
+    };
+    assert_eq!(of(13, "QuantizeLinear", &[]), "u8[2, 3]");
+    assert_eq!(of(21, "QuantizeLinear", &[one("output_dtype", 0)]), "u8[2, 3]");
+    assert_eq!(of(21, "QuantizeLinear", &[one("output_dtype", 3)]), "i8[2, 3]");
+    assert_eq!(of(13, "DequantizeLinear", &[]), "f32[2, 3]");
+    assert_eq!(of(23, "DequantizeLinear", &[one("output_dtype", 10)]), "f16[2, 3]");
 }
 
 #[test]

@@ -10,6 +10,8 @@ struct Window {
     size: i128,
     stride: i128,
     dilation: i128,
+    /// Padding at the beginning.
+    before: i128,
     /// Total padding at both ends.
     padding: i128,
 }
@@ -38,6 +40,7 @@ impl Inference<'_> {
             size: kernel[at],
             stride: strides[at].into(),
             dilation: dilations[at].into(),
+            before: pads[at].into(),
             padding: i128::from(pads[at]) + i128::from(pads[rank + at]),
         };
         Ok((0..rank).map(window).collect())
@@ -55,7 +58,11 @@ impl Inference<'_> {
             let spare = size + padding - window.span();
             match auto {
                 "SAME_UPPER" | "SAME_LOWER" => (size + window.stride - 1).div_euclid(window.stride),
-                _ if ceil => (spare + window.stride - 1).div_euclid(window.stride) + 1,
+                _ if ceil => {
+                    let last = (spare + window.stride - 1).div_euclid(window.stride);
+                    // No window begins in the padding at the end.
+                    last + i128::from(last * window.stride < size + window.before)
+                }
                 _ => spare.div_euclid(window.stride) + 1,
             }
         };
@@ -146,7 +153,8 @@ impl Inference<'_> {
             shape[axis] = match (&sizes, &scales) {
                 (Some(sizes), _) if sizes.len() == axes.len() => sizes[at] as i128,
                 (None, Some(scales)) if scales.len() == axes.len() => {
-                    (shape[axis] as f64 * f64::from(scales[at] as f32)).floor() as i128
+                    // In f32, as ONNX computes it: 10 * 0.7 is 7 there, and 6.99 in f64.
+                    (shape[axis] as f32 * scales[at] as f32).floor() as i128
                 }
                 _ => {
                     return wrong(format!(
