@@ -349,6 +349,14 @@ fn lies_of_safetensors_headers_are_refused() {
     assert_bad(one("U8", "[0,18446744073709551615,2]", 0, &[]), "too large");
     assert_bad(one("U8", "[18446744073709551615,2]", 0, &[]), "");
     assert_bad(one("U8", "[-1]", 0, &[]), "");
+    // The sum of the sizes and of the header's length exceeds 64 bits.
+    let size = (usize::MAX - 7) / 8;
+    let parts = (0..8).map(|i| {
+        let (from, to) = (i * size, (i + 1) * size);
+        format!(r#""{i}":{{"dtype":"U8","shape":[{size}],"data_offsets":[{from},{to}]}}"#)
+    });
+    let header = format!("{{{}}}", parts.collect::<Vec<_>>().join(","));
+    assert_bad(with(&header, &[]), "cannot hold tensors of 18446744073709551608");
     assert_bad(with(&"[".repeat(100_000), &[]), "");
     assert_bad(safetensors::parse("f.safetensors", None, Arc::new(vec![0xff; 64])), "");
     assert_unsupported(with("{}", &[]), "nothing");

@@ -95,6 +95,12 @@ fn read_header(name: &str, whole: &[u8]) -> Result<(usize, Metadata)> {
         // available.
         let delimiters = header.iter().filter(|byte| b",:[{".contains(byte)).count();
         memory::reserved::<u8>(2 * length + delimiters * PARSED_BYTES)?;
+        // The parser adds the lengths of the header and of the data, which may overflow.
+        let claimed = serde_json::from_slice::<Metadata>(header).map_or(0, |m| m.data_len());
+        if claimed > whole.len() {
+            let reason = format_args!("{} bytes cannot hold tensors of {claimed}", whole.len());
+            return Err(bad_file(name, "safetensors", reason));
+        }
     }
     let begins = "it does not begin with the length of a header, and the header";
     SafeTensors::read_metadata(whole).map_err(|e| match is_begun(whole) {

@@ -12,12 +12,13 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 ///
 /// The inputs are the values `X`, their indices `I` (`i64`), and `output_shape`, which may be
 /// absent (`i64`). By default the result has the smallest shape that a pooling with these
-/// attributes reduces to the shape of `X`. With `output_shape`, `pads` have no effect, and the
-/// result may be larger.
+/// attributes reduces to the shape of `X`. With `output_shape` the result may be larger, and has no
+/// pads.
 ///
 /// The text does not define how indices count in a larger result. ONNX's own tests count in the
-/// smallest shape, placed at the origin of the result; ONNX Runtime and PyTorch count in the
-/// result: see [`MaxUnpool::indices_in_result`]. If several values have the same index, the last is
+/// smallest shape without pads, placed at the origin of the result; ONNX Runtime and PyTorch count in
+/// the result: see [`MaxUnpool::indices_in_result`]. If `output_shape` is too small for the former,
+/// as the input of a pooling with pads usually is, indices count in the result. If several values have the same index, the last is
 /// stored; an index that names no element is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -69,7 +70,7 @@ impl MaxUnpool {
     /// As [`MaxUnpool::from_attributes`]; [`Error::TypeNotInDialect`] for an element type that the
     /// opset does not have; [`Error::ShapeNotInDialect`] for `X` without spatial axes;
     /// [`Error::BadAttribute`] for lists of the wrong length, kernels and strides below 1, negative
-    /// pads, pads that leave no element, and an `output_shape` below the smallest shape;
+    /// pads, pads that leave no element, and an `output_shape` below the smallest shape with pads;
     /// [`Error::WrongInput`] for `I` of another shape.
     pub fn operator(
         &self,
@@ -84,9 +85,10 @@ impl MaxUnpool {
         let smallest = self.smallest(&name, x, output_shape.is_none())?;
         let result = match output_shape {
             None => smallest.clone(),
-            Some(given) => larger(given, &smallest)?,
+            Some(given) => larger(given, &smallest, &self.pads)?,
         };
-        let within = if self.indices_in_result { result.clone() } else { smallest };
+        let fits = smallest.iter().zip(&result).all(|(smallest, size)| smallest <= size);
+        let within = if self.indices_in_result || !fits { result.clone() } else { smallest };
         let operator = operator::MaxUnpool::new(result).indices_within(within);
         operator.infer([x, i])?;
         Ok(operator)
@@ -162,13 +164,19 @@ impl MaxUnpool {
 /// The type of indices and shapes.
 const INDICES: Types = &[(1, &[ElementType::I64])];
 
-/// The given shape, if the smallest one fits into it.
-fn larger(given: &[i64], smallest: &[usize]) -> Result<Vec<usize>> {
+/// The given shape, if the smallest one fits into it, less its pads.
+fn larger(given: &[i64], smallest: &[usize], pads: &[i64]) -> Result<Vec<usize>> {
     let sizes: Option<Vec<usize>> = given.iter().map(|&size| usize::try_from(size).ok()).collect();
+    let spatial = smallest.len() - 2;
+    let pad = |at: usize| pads.get(at).map_or(0, |&pad| pad as usize);
+    let least = |axis: usize| {
+        let padded = smallest[axis + 2].saturating_sub(pad(axis));
+        padded.saturating_sub(pad(axis + spatial)).max(1)
+    };
     let holds = |sizes: &Vec<usize>| {
         sizes.len() == smallest.len()
             && sizes[..2] == smallest[..2]
-            && sizes.iter().zip(smallest).all(|(size, min)| size >= min)
+            && (0..spatial).all(|axis| sizes[axis + 2] >= least(axis))
     };
     sizes.filter(holds).ok_or_else(|| Error::BadAttribute {
         attribute: "output_shape",
@@ -196,14 +204,20 @@ mod tests {
         let x = [2, 1, 3, 2];
         let smallest = vec![2, 1, 6, 3];
         assert_eq!(shapes(&op, &x, None).unwrap(), [smallest.clone(), smallest]);
-        // Pads have no effect if the shape is given.
+        // The result has no pads if the shape is given.
         let unpadded = vec![2, 1, 7, 4];
         let found = shapes(&op, &x, Some(&[2, 1, 8, 4])).unwrap();
         assert_eq!(found, [vec![2, 1, 8, 4], unpadded]);
         op.indices_in_result = true;
         let found = shapes(&op, &x, Some(&[2, 1, 8, 4])).unwrap();
         assert_eq!(found, [vec![2, 1, 8, 4], vec![2, 1, 8, 4]]);
-        for given in [&[2, 1, 6, 4][..], &[1, 1, 8, 4], &[2, 1, 8], &[2, 1, 8, -4]] {
+        // Where the smallest shape without pads does not fit, indices can only count in the result.
+        for in_result in [true, false] {
+            op.indices_in_result = in_result;
+            let found = shapes(&op, &x, Some(&[2, 1, 6, 4])).unwrap();
+            assert_eq!(found, [vec![2, 1, 6, 4], vec![2, 1, 6, 4]]);
+        }
+        for given in [&[2, 1, 5, 4][..], &[2, 1, 6, 2], &[1, 1, 8, 4], &[2, 1, 8], &[2, 1, 8, -4]] {
             let error = shapes(&op, &x, Some(given)).unwrap_err();
             let found = matches!(error, Error::BadAttribute { attribute: "output_shape", .. });
             assert!(found, "{error}");
