@@ -9,7 +9,7 @@ import onnxruntime  # type: ignore[import-untyped]
 from onnx import helper
 
 from . import _wgmax
-from .backend import OPERATORS
+from .backend import _lacks, _outputs
 
 
 class NodeComparison(NamedTuple):
@@ -35,10 +35,7 @@ def compare_model(
         model = onnx.load(model)
     kept = onnx.ModelProto()
     kept.CopyFrom(model)
-    nodes = [
-        node for node in kept.graph.node
-        if node.domain in ("", "ai.onnx") and node.op_type in OPERATORS
-    ]  # fmt: skip
+    nodes = [node for node in kept.graph.node if _lacks(node) is None]
     constants = {each.name: onnx.numpy_helper.to_array(each) for each in kept.graph.initializer}
     names = [each.name for each in kept.graph.input if each.name not in constants]
     given = dict(inputs) if isinstance(inputs, Mapping) else dict(zip(names, inputs, strict=True))
@@ -70,10 +67,11 @@ def _compared(node: Any, opset: int, values: dict[str, Any], device: Any) -> lis
     attributes = {each.name: helper.get_attribute_value(each) for each in node.attribute}
     inputs = [values[name] if name else None for name in node.input]
     said = device.name if isinstance(device, _wgmax.Device) else device
-    about = [(node.name, node.op_type, name, said) for name in node.output]
+    names = _outputs(node)
+    about = [(node.name, node.op_type, name, said) for name in names]
     try:
         results = _wgmax.node(
-            "onnx", node.op_type, opset, attributes, inputs, len(node.output), device=device
+            "onnx", node.op_type, opset, attributes, inputs, len(names), device=device
         )
         return [
             NodeComparison(*each, _wgmax.compare(np.asarray(result), values[each[2]]), None)
@@ -81,4 +79,4 @@ def _compared(node: Any, opset: int, values: dict[str, Any], device: Any) -> lis
             if each[2]
         ]
     except (_wgmax.ArgumentError, _wgmax.DeviceError, _wgmax.OutOfMemoryError) as error:
-        return [NodeComparison(*each, None, str(error)) for each in about]
+        return [NodeComparison(*each, None, str(error)) for each in about if each[2]]

@@ -1,6 +1,7 @@
 """ONNX's backend interface, for models of one operator that wgmax has.
 
-The devices of ONNX are ``CPU`` and ``CUDA``; any name that `wgmax.Device` takes is valid too.
+The devices of ONNX are ``CPU`` and ``CUDA``, the best GPU, or ``CUDA:1`` and so on, the others in the
+order of `wgmax.devices`; any name that `wgmax.Device` takes is valid too.
 
 Examples
 --------
@@ -22,13 +23,43 @@ from onnx.backend.base import Backend, BackendRep, namedtupledict
 from . import _wgmax
 
 OPERATORS = frozenset(
-    ["ArgMax", "ArgMin", "GlobalMaxPool", "MaxPool", "MaxUnpool", "ReduceMax", "ReduceMin"]
+    [
+        "ArgMax",
+        "ArgMin",
+        "GlobalMaxPool",
+        "MaxPool",
+        "MaxUnpool",
+        "ReduceMax",
+        "ReduceMin",
+        "ScatterElements",
+        "ScatterND",
+    ]
 )
-"""The operators that wgmax has."""
+"""The operators that wgmax has: of ScatterElements and ScatterND the reductions max and min."""
 
 
 class UnsupportedModel(_wgmax.ArgumentError, unittest.SkipTest):
     """A model that is not one operator of wgmax. Test runners, ONNX's too, count it as skipped."""
+
+
+def _lacks(node):
+    """What wgmax lacks to run a node; None if it runs it."""
+    if node.domain not in ("", "ai.onnx") or node.op_type not in OPERATORS:
+        return f"wgmax has no operator {node.domain}.{node.op_type}"
+    if node.op_type.startswith("Scatter"):
+        given = [each.s for each in node.attribute if each.name == "reduction"]
+        reduction = given[0].decode() if given else "none"
+        if reduction not in ("max", "min"):
+            return f"wgmax has no {node.op_type} with the reduction {reduction}"
+    return None
+
+
+def _outputs(node):
+    """The names of a node's outputs, without unused ones at the end."""
+    names = list(node.output)
+    while names and not names[-1]:
+        names.pop()
+    return names
 
 
 def _reason(model):
@@ -36,9 +67,7 @@ def _reason(model):
     nodes = model.graph.node
     if len(nodes) != 1:
         return f"the model has {len(nodes)} nodes; wgmax runs models of one"
-    if nodes[0].domain not in ("", "ai.onnx") or nodes[0].op_type not in OPERATORS:
-        return f"wgmax has no operator {nodes[0].domain}.{nodes[0].op_type}"
-    return None
+    return _lacks(nodes[0])
 
 
 class _Prepared(BackendRep):
@@ -69,7 +98,10 @@ class _Prepared(BackendRep):
         else:
             given = {self._inputs[0]: inputs}
         values = {**self._constants, **given}
-        missing = [name for name in self._node.input if name and name not in values]
+        made = _outputs(self._node)
+        needed = [name for name in self._node.input if name]
+        needed += [name for name in self._outputs if name not in made]
+        missing = [name for name in needed if name not in values]
         if missing:
             raise _wgmax.ArgumentError(f"there is no input {missing[0]!r}")
         results = _wgmax.node(
@@ -78,12 +110,11 @@ class _Prepared(BackendRep):
             self._opset,
             self._attributes,
             [values[name] if name else None for name in self._node.input],
-            len(self._node.output),
+            len(made),
             device=self._device,
         )
-        found = {name: np.asarray(each) for name, each in zip(self._node.output, results)}
-        names = self._outputs
-        return namedtupledict("Outputs", names)(*[found[name] for name in names])
+        found = {**values, **{name: np.asarray(each) for name, each in zip(made, results)}}
+        return namedtupledict("Outputs", self._outputs)(*[found[name] for name in self._outputs])
 
 
 class WgmaxBackend(Backend):
@@ -96,8 +127,12 @@ class WgmaxBackend(Backend):
     def _named(cls, device):
         if cls.device is not None:
             return cls.device
-        name = device.split(":")[0]
-        return {"CPU": "cpu", "CUDA": "gpu"}.get(name, name)
+        kind, _, number = device.partition(":")
+        if kind == "CPU":
+            return "cpu"
+        if kind == "CUDA":
+            return number if number not in ("", "0") else "gpu"
+        return device
 
     @classmethod
     def is_compatible(cls, model, device="CPU", **kwargs):
