@@ -60,6 +60,7 @@ def is_own(test):
     """Whether a test is of one of the operators."""
     return any(test.startswith(f"test_{prefix}") for prefix in (
         "argmax_", "argmin_", "maxpool_", "maxunpool_", "globalmaxpool", "reduce_max_", "reduce_min_",
+        "scatter_elements_with_reduction_max", "scatter_elements_with_reduction_min", "scatternd_max", "scatternd_min",
     ))  # fmt: skip
 
 
@@ -97,3 +98,36 @@ def test_the_graph_has_as_many_inputs():
     prepared = WgmaxBackend.prepare(model)
     with pytest.raises(wgmax.ArgumentError, match="1 inputs, not 2"):
         prepared.run([np.ones((1, 1, 2), np.float32)] * 2)
+
+
+def test_scatters_of_other_reductions_are_unsupported():
+    from onnx import helper
+
+    info = [helper.make_tensor_value_info(name, kind, [2]) for name, kind in [("x", 1), ("i", 7), ("u", 1), ("y", 1)]]
+    for attributes, word in [({}, "none"), ({"reduction": "add"}, "add")]:
+        node = helper.make_node("ScatterElements", ["x", "i", "u"], ["y"], **attributes)
+        model = helper.make_model(helper.make_graph([node], "g", info[:3], info[3:]))
+        with pytest.raises(unittest.SkipTest, match=f"with the reduction {word}"):
+            WgmaxBackend.prepare(model)
+
+
+def test_outputs_are_those_that_are_used():
+    from onnx import helper
+
+    x, y = (helper.make_tensor_value_info(name, 1, [1, 1, size]) for name, size in [("x", 2), ("y", 1)])
+    zeros = np.array([[[-0.0, 0.0]]], np.float32)
+    # With indices the first of two zeros is the maximum; an output without a name is none.
+    for outputs, negative in [(["y"], False), (["y", ""], False), (["y", "at"], True)]:
+        node = helper.make_node("MaxPool", ["x"], outputs, kernel_shape=[2])
+        found = WgmaxBackend.prepare(helper.make_model(helper.make_graph([node], "g", [x], [y]))).run([zeros])
+        assert np.signbit(found.y).item() == negative, outputs
+    # The graph returns its input, too.
+    graph = helper.make_graph([node], "g", [x], [y, x])
+    found = WgmaxBackend.prepare(helper.make_model(graph)).run([zeros])
+    assert found.x is zeros and found.y.shape == (1, 1, 1)
+
+
+def test_names_of_devices():
+    names = {"CPU": "cpu", "CPU:0": "cpu", "CUDA": "gpu", "CUDA:0": "gpu", "CUDA:1": "1", "0": "0", "a:b": "a:b"}
+    assert {name: WgmaxBackend._named(name) for name in names} == names
+    assert not WgmaxBackend.supports_device("CUDA:99")

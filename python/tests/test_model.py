@@ -52,6 +52,30 @@ def test_all_nodes_on_all_devices(tmp_path):
         assert all(each.equal for each in found), [each for each in found if not each.equal]
 
 
+def test_scatters_are_compared():
+    info = lambda name, kind=TensorProto.FLOAT: helper.make_tensor_value_info(name, kind, None)
+    scatters = [("max", ["a"]), ("none", ["b"]), ("min", ["c"])]
+    nodes = [
+        helper.make_node("ScatterND", ["x", "at", "u"], outputs, reduction=reduction) for reduction, outputs in scatters
+    ]
+    nodes.append(helper.make_node("ScatterElements", ["x", "in", "u"], ["d"], axis=0, reduction="max"))
+    nodes.append(helper.make_node("MaxPool", ["image"], ["e", ""], kernel_shape=[2]))
+    inputs = {
+        "x": np.array([1, 5, 3], np.float32), "u": np.array([4, 2], np.float32), "image": np.ones((1, 1, 4), np.float32),
+        "at": np.array([[0], [1]]), "in": np.array([2, 0]),
+    }  # fmt: skip
+    integers = {"at", "in"}
+    graph = helper.make_graph(
+        nodes, "g", [info(name, TensorProto.INT64 if name in integers else TensorProto.FLOAT) for name in inputs],
+        [info(name) for name in "abcde"],
+    )  # fmt: skip
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    made.ir_version = 10
+    found = wgmax.onnx.compare_model(made, inputs, devices=["cpu"])
+    assert [each.output for each in found] == ["a", "c", "d", "e"]
+    assert all(each.equal for each in found), found
+
+
 def test_differences_are_found(monkeypatch):
     node = wgmax._wgmax.node
 

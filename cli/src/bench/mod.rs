@@ -76,12 +76,12 @@ pub struct Measured {
     ceiling_how: String,
     /// Copies of the input, which are used in turn.
     copies: usize,
-    /// Seconds to plan and compile for the first time on this device.
+    /// Seconds to plan, and to compile what no earlier item of the run compiled.
     prepare: Option<f64>,
     /// Seconds on the host to record the operator.
     record: Option<f64>,
-    /// Seconds to submit the operator and to wait for it.
-    wall: Option<f64>,
+    /// Seconds to record and submit the operator and to wait for it, with each copy in turn.
+    wall: Option<Times>,
     /// Digests of the bytes of each tensor.
     inputs_crc32: Vec<u32>,
     results_crc32: Vec<u32>,
@@ -101,6 +101,15 @@ pub struct Prepared {
     copies: Vec<Vec<DeviceTensor>>,
     /// The bytes that the plain pass writes.
     write: u64,
+}
+
+impl Prepared {
+    /// The number of the largest input, the first of several, which the plain pass reads. A scatter's
+    /// data, its first input, may be small.
+    fn largest(&self) -> usize {
+        let sizes = self.plan.inputs().iter().map(TensorDesc::byte_len).enumerate();
+        sizes.rev().max_by_key(|&(_, bytes)| bytes).map_or(0, |(number, _)| number)
+    }
 }
 
 impl Bench {

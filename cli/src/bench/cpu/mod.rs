@@ -18,7 +18,7 @@ pub fn measure(
 ) -> anyhow::Result<()> {
     let Prepared { plan, copies, write } = prepared;
     let tensors: Vec<Tensor> =
-        copies.iter().map(|copy| copy[0].download()).collect::<wgmax::Result<_>>()?;
+        copies.iter().map(|copy| copy[prepared.largest()].download()).collect::<wgmax::Result<_>>()?;
     // The same memory that the operator reads.
     let words: Vec<&[u32]> = tensors.iter().map(words).collect();
     // Allocated as the operator's results are, so in pages of the same size.

@@ -76,9 +76,10 @@ impl Gpu {
             }
         }
         let sink = buffer(device, item.write)?;
-        let read = item.plan.inputs()[0].byte_len() as u64;
+        let largest = item.largest();
+        let read = item.plan.inputs()[largest].byte_len() as u64;
         let moved = |copy: usize| {
-            let source = buffers(copies[copy].inputs)[0];
+            let source = buffers(copies[copy].inputs)[largest];
             Moved { source, read, result: &sink, write: item.write }
         };
         let (shape, _) = self.plain.race(&self.clock, &Shape::USUAL, moved(0))?[0];
@@ -88,20 +89,21 @@ impl Gpu {
         measured.ceiling_how = shape.to_string();
         measured.copies = copies.len();
 
-        let once: Work = Box::new(|encoder| copies[0].record(prepared, encoder));
         let mut walls = Times::default();
-        for _ in 0..5 {
-            walls.push(self.clock.submit(std::slice::from_ref(&once))?);
+        for copy in copies.iter().cycle().take(copies.len().max(5)) {
+            let work: Work = Box::new(|encoder| copy.record(prepared, encoder));
+            let (wall, submitted) = seconds(|| self.clock.submit(&[work]));
+            submitted?;
+            walls.push(wall);
         }
-        measured.wall = Some(walls.min());
+        let once: Work = Box::new(|encoder| copies[0].record(prepared, encoder));
         measured.record = Some(self.record_cost(&once)?);
-
         let rounds = (SUBMIT_SECONDS / walls.min().max(1e-6)).clamp(1.0, 32.0) as usize;
-        let rounds = budget.runs.map_or(rounds, |runs| rounds.min(runs));
+        measured.wall = Some(walls);
         self.measure_in_turn(prepared, &copies, &passes, rounds, budget, measured)
     }
 
-    /// Runs the operator and the plain pass in turn, on different copies, with `rounds` of both in
+    /// Runs the operator and the plain pass in turn, on different copies, with up to `rounds` of both in
     /// each submit.
     fn measure_in_turn(
         &self,
@@ -116,6 +118,8 @@ impl Gpu {
         let mut warm = false;
         let start = Instant::now();
         while !budget.is_spent(measured.item.count(), start) {
+            let rounds =
+                budget.runs.map_or(rounds, |runs| rounds.min(runs - measured.item.count()));
             let work: Vec<Work> = (next..next + rounds)
                 .flat_map(|n| {
                     let copy = &copies[n % copies.len()];
@@ -127,7 +131,7 @@ impl Gpu {
             next += rounds;
             let times = self.clock.time(&work)?;
             // The first submit warms up.
-            if std::mem::replace(&mut warm, true) || budget.runs.is_some() {
+            if std::mem::replace(&mut warm, true) || budget.runs == Some(1) {
                 measured.item.extend(times.iter().copied().step_by(2));
                 measured.ceiling.extend(times.iter().copied().skip(1).step_by(2));
             }
