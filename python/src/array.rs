@@ -82,18 +82,19 @@ pub(crate) fn borrow(
     Ok((tensor.map_err(raised)?, before / item))
 }
 
-/// A new array with the elements of a tensor. Small ones are copied. Others share the tensor's memory,
-/// and are writable if nothing else does.
+/// A new array with the elements of a tensor. Small ones are copied, if `copies`. Others share the tensor's
+/// memory, and are writable if nothing else does.
 pub(crate) fn array(
     descr: Bound<'_, PyArrayDescr>,
     mut tensor: Tensor,
+    copies: bool,
 ) -> PyResult<Bound<'_, PyAny>> {
     /// The maximum bytes that are copied: an object that keeps memory takes about as much time.
     const SMALL: usize = 4 << 10;
     let py = descr.py();
     let mut shape: Vec<npy_intp> = tensor.shape().iter().map(|&size| size as npy_intp).collect();
     let len = tensor.bytes().len();
-    let copied = len <= SMALL;
+    let copied = copies && len <= SMALL;
     if tensor.element_type() == ElementType::Bool {
         tensor = tensor.bools_as_u8().map_err(raised)?;
     }

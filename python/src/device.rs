@@ -124,10 +124,17 @@ fn named(py: Python<'_>, name: &str) -> PyResult<wgmax::Device> {
     let opened = opened.get_or_insert_default();
     // If an adapter was opened by another name, its tensors belong to that device, which is returned.
     let mut others = opened.iter().filter(|((process, _), _)| *process == key.0);
-    let known = others.find(|(_, other)| description(other.info()) == description(device.info()));
+    let known = others.find(|(_, other)| is_same(other, &device));
     let device = known.map_or(device, |(_, known)| known.clone());
     opened.insert(key, device.clone());
     Ok(device)
+}
+
+/// Whether both are of one adapter, of which a process opens one device. wgpu compares devices by numbers,
+/// which begin anew for each that is opened.
+pub(crate) fn is_same(a: &wgmax::Device, b: &wgmax::Device) -> bool {
+    let adapter = |of: &wgmax::Device| of.wgpu().map(|(device, _)| device.adapter_info());
+    adapter(a) == adapter(b)
 }
 
 /// The name by which another process opens a device.
@@ -192,7 +199,12 @@ impl Device {
 
     /// Devices are equal if they take each other's tensors: those of one adapter and process, and the CPU.
     fn __eq__(&self, other: &Self) -> bool {
-        self.0.described().wgpu() == other.0.described().wgpu()
+        match (self.0.get(), other.0.get()) {
+            (Ok(own), Ok(other)) => is_same(own, other),
+            // Opened before a fork: nothing of them may be locked here.
+            (Err(_), Err(_)) => self.__hash__() == other.__hash__(),
+            _ => false,
+        }
     }
 
     fn __hash__(&self) -> u64 {

@@ -137,7 +137,11 @@ fn in_place(
     view.map(Some).map_err(raised)
 }
 
-/// The array of a tensor.
-pub(crate) fn array_of(py: Python<'_>, tensor: wgmax::Tensor) -> PyResult<Bound<'_, PyAny>> {
-    array::array(descr(py, tensor.element_type())?, tensor)
+/// The array of a tensor. `copies`: whether the elements of a small one are copied.
+pub(crate) fn array_of(
+    py: Python<'_>,
+    tensor: wgmax::Tensor,
+    copies: bool,
+) -> PyResult<Bound<'_, PyAny>> {
+    array::array(descr(py, tensor.element_type())?, tensor, copies)
 }

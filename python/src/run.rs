@@ -181,7 +181,7 @@ pub(crate) fn run<'py>(
         })
         .collect();
     let found = wait(py, operator.run_async(&device, views))?;
-    found.into_iter().map(|tensor| array_of(py, tensor)).collect()
+    found.into_iter().map(|tensor| array_of(py, tensor, true)).collect()
 }
 
 /// The operator whose gradient is computed, with the number of segments from the gradient of its maxima.

@@ -1,14 +1,14 @@
 //! Tensors on devices.
 
 use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::exceptions::{PyBufferError, PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyDict, PyEllipsis, PySlice, PyTuple, PyType};
 use wgmax::{DeviceTensor, TensorDesc, View};
 
 use crate::attributes::{each, sizes};
-use crate::device::{Device, Held, chosen, summary};
+use crate::device::{Device, Held, chosen, is_same, summary};
 use crate::error::{ArgumentError, raised};
 use crate::exchange::{NAMES, array_of, descr, view_of};
 use crate::fields::{flag, integer, integers};
@@ -41,6 +41,17 @@ impl Tensor {
     fn placed(&self, sizes: Vec<usize>, offset: usize, pitches: Vec<isize>) -> PyResult<Self> {
         let desc = TensorDesc::new(self.desc().element_type(), sizes);
         self.viewed(desc.and_then(|desc| View::new(desc, offset, pitches)))
+    }
+
+    /// The array that shares the tensor's memory.
+    fn shared<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (device, tensor) = self.0.get()?;
+        let what = match (device.is_cpu(), tensor.view().is_contiguous()) {
+            (true, true) => return array_of(py, wait(py, tensor.download_async())?, false),
+            (true, false) => "a view with gaps",
+            (false, _) => "a tensor on a GPU",
+        };
+        Err(ArgumentError::new_err(format!("{what} is copied to make an array of it")))
     }
 }
 
@@ -75,7 +86,7 @@ impl Tensor {
     /// The elements as an array. On the CPU a large one shares the tensor's memory and is read-only;
     /// one of up to 4 KiB is a copy.
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        array_of(py, wait(py, self.0.get()?.1.download_async())?)
+        array_of(py, wait(py, self.0.get()?.1.download_async())?, true)
     }
 
     /// The elements as lists in lists, or as one number.
@@ -93,7 +104,7 @@ impl Tensor {
         let py = slf.py();
         let (own, inner) = slf.0.get()?;
         let device = chosen(py, Some(device))?;
-        if device.wgpu() == own.wgpu() {
+        if is_same(&device, own) {
             return Ok(slf.into());
         }
         let copy = async { device.upload_async(&inner.download_async().await?).await };
@@ -132,12 +143,7 @@ impl Tensor {
         dtype: Option<&Bound<'py, PyAny>>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if copy == Some(false) && !self.0.get()?.0.is_cpu() {
-            return Err(ArgumentError::new_err(
-                "a tensor on a GPU is copied to make an array of it",
-            ));
-        }
-        let array = self.numpy(py)?;
+        let array = if copy == Some(false) { self.shared(py)? } else { self.numpy(py)? };
         let array = if copy == Some(true) { array.call_method0("copy")? } else { array };
         match dtype.filter(|dtype| !dtype.is_none()) {
             None => Ok(array),
@@ -162,14 +168,18 @@ impl Tensor {
         py: Python<'py>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let array = self.numpy(py)?;
-        let version = match options {
-            Some(options) => options.get_item("max_version")?.filter(|version| !version.is_none()),
-            None => None,
+        let option = |name: &str| match options {
+            Some(options) => Ok::<_, PyErr>(options.get_item(name)?.filter(|v| !v.is_none())),
+            None => Ok(None),
         };
-        match version {
+        let shares = option("copy")?.is_some_and(|copy| copy.is_truthy().is_ok_and(|copy| !copy));
+        let copied = |message: PyErr| PyBufferError::new_err(message.value(py).to_string());
+        let array = if shares { self.shared(py).map_err(copied)? } else { self.numpy(py)? };
+        match option("max_version")? {
             Some(_) => array.call_method("__dlpack__", (), options),
-            // Before version 1 DLPack cannot mark memory as read-only.
+            None if shares => Err(PyBufferError::new_err(
+                "before version 1 DLPack cannot mark memory as read-only, so it is copied",
+            )),
             None => array.call_method0("copy")?.call_method0("__dlpack__"),
         }
     }

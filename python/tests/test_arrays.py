@@ -305,3 +305,22 @@ def test_forked_processes():
         pytest.fail("the fork waits for threads that it does not have")
     assert child.exitcode == 0
     assert [queue.get(), queue.get()] == [expected, expected]
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (0, 3), (), (64, 64)], ids=str)
+def test_a_tensor_that_must_not_be_copied(shape):
+    tensor = wgmax.Tensor(np.ones(shape))
+    for share in [lambda x: np.asarray(x, copy=False), lambda x: np.from_dlpack(x, copy=False)]:
+        found = share(tensor)
+        assert_same(found, np.ones(shape))
+        assert not found.size or np.shares_memory(found, share(tensor))
+        assert not (found.size and found.flags.writeable)
+    gaps = wgmax.Tensor(np.ones((4, 6)))[:, ::2]
+    tensors = [gaps] if NO_GPU else [gaps, wgmax.Tensor(np.ones((4, 6)), "gpu")]
+    for tensor in tensors:
+        with pytest.raises(ValueError, match="is copied to make an array"):
+            np.asarray(tensor, copy=False)
+        with pytest.raises(BufferError, match="is copied to make an array"):
+            np.from_dlpack(tensor, copy=False)
+    with pytest.raises(BufferError, match="read-only"):
+        wgmax.Tensor(np.ones(3)).__dlpack__(copy=False)

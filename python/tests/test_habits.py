@@ -171,6 +171,20 @@ def test_devices_are_equal_and_pickled():
     assert len({cpu, *opened}) == len({repr(each) for each in [cpu, *opened]})
 
 
+def test_devices_of_two_adapters_differ():
+    """By names and numbers: each adapter is a device of its own, to which tensors move."""
+    adapters = [] if NO_GPU else wgmax.devices()[:-1]
+    x = np.arange(6.0).reshape(2, 3)
+    for i in range(len(adapters)):
+        for j in range(len(adapters)):
+            one, other = wgmax.Device(str(i)), wgmax.Device(str(j))
+            assert (one == other) == (i == j), (one, other)
+            moved = wgmax.Tensor(x, one).to(other)
+            assert moved.device == other and repr(moved.device) == repr(other)
+            found = wgmax.reduce_max(moved, axis=1)
+            assert found.device == other and found.tolist() == [2, 5]
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_tensors(dtype, device):
     x = random_array(dtype, (3, 4), special=False)

@@ -389,7 +389,11 @@ export class Tensor<T extends ElementType = ElementType> {
 /** An operator that is planned and compiled. */
 export class Prepared {
     private constructor();
-    /** Submits so many runs, one after the other, and waits for none. The CPU computes them before it returns. */
+    /**
+     * Submits so many runs, one after the other, and waits for none. The CPU computes them before it returns. The
+     * tensors have the types, shapes, offsets and pitches of those that it was prepared for.
+     * @throws WgmaxError `WrongInput`, `WrongView`, `WrongResult`, `BadView`, `BufferOverlap`, ...
+     */
     submit(inputs: readonly Tensor[], results: readonly Tensor[], times?: number): void;
     free(): void;
     readonly isFreed: boolean;

@@ -17,8 +17,10 @@ pub fn measure(
     measured: &mut Measured,
 ) -> anyhow::Result<()> {
     let Prepared { plan, copies, write } = prepared;
-    let tensors: Vec<Tensor> =
-        copies.iter().map(|copy| copy[prepared.largest()].download()).collect::<wgmax::Result<_>>()?;
+    let tensors: Vec<Tensor> = copies
+        .iter()
+        .map(|copy| copy[prepared.largest()].download())
+        .collect::<wgmax::Result<_>>()?;
     // The same memory that the operator reads.
     let words: Vec<&[u32]> = tensors.iter().map(words).collect();
     // Allocated as the operator's results are, so in pages of the same size.
