@@ -215,7 +215,6 @@ fn agrees_with_four(device: &Device, operator: &Operator, inputs: &[&Tensor], wh
     }
 }
 
-/// Every operator with every option, on a device with the limits of the smallest implementations.
 /// Bindings are padded to 16 bytes. A limit on them that is no multiple of 16 is not exceeded by that.
 #[test]
 fn a_padded_binding_is_within_an_odd_limit() {
@@ -237,6 +236,7 @@ fn a_padded_binding_is_within_an_odd_limit() {
     }
 }
 
+/// Every operator with every option, on a device with the limits of the smallest implementations.
 #[test]
 fn four_storage_buffers_are_enough_on_a_device() {
     let Some(program) = program(|_| wgpu::Limits::downlevel_defaults()) else { return };

@@ -343,8 +343,8 @@ fn textures_that_do_not_fit_are_refused() {
     let bytes = TensorDesc::new(ElementType::U8, [1, 5]).unwrap();
     let copy = device.prepare(ReduceMax::new().axes([0]).keep_dims(false), &bytes).unwrap();
     let source = program.upload(&Tensor::from_slice([1, 5], &[1u8, 2, 3, 4, 5]).unwrap(), 0);
-    for (texels, is_kept) in [(5, true), (8, false)] {
-        let row = texture(&program, TextureFormat::R8Uint, [texels, 1, 1], 1);
+    for (texels, rows, is_kept) in [(5, 1, true), (5, 2, true), (8, 1, false), (256, 2, false)] {
+        let row = texture(&program, TextureFormat::R8Uint, [texels, rows, 1], 1);
         let recorded = copy.record(&mut encoder).input(&source).output(&row).finish();
         match is_kept {
             true => recorded.unwrap(),

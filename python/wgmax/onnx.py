@@ -120,8 +120,7 @@ def compare_model(model: _Any, inputs: _Any, *, devices: _Any = None) -> _Any:
 
     onnxruntime runs the model and keeps all inner tensors. Then every node with an operator of this module
     (of scatters those with the reductions max and min) runs on every device, with the inputs that it had in
-    onnxruntime. Nodes in bodies of loops and branches
-    are skipped. It needs the packages onnx and onnxruntime.
+    onnxruntime. Nodes in bodies of loops and branches are skipped. It needs the packages onnx and onnxruntime.
 
     Parameters
     ----------

@@ -722,7 +722,8 @@ Recording {
         /// The tensor that the buffer is for: "input 0", "result 1".
         tensor: String,
     },
-    /// A result shares bytes of a caller's buffer with an input or another result.
+    /// A result shares bytes of a caller's buffer with an input or another result; in a browser also
+    /// bindings that overlap, of any two tensors of a launch whose result is in the same buffer.
     #[error(
         "{operator}: {result} at bytes {bytes:?} overlaps {other} at bytes {other_bytes:?} of the \
          same buffer; {}", overlap_hint(.other, .result)
@@ -730,7 +731,7 @@ Recording {
     BufferOverlap {
         /// The operator.
         operator: String,
-        /// The result: "result 0".
+        /// The result: "result 0"; in a browser also an input.
         result: String,
         /// Its bytes in the buffer.
         bytes: std::ops::Range<u64>,
@@ -830,7 +831,7 @@ fn range_hint(rank: usize) -> String {
 
 /// How to avoid a result that overlaps another tensor.
 fn overlap_hint(other: &str, result: &str) -> String {
-    match other.starts_with("input") {
+    match other.starts_with("input") && !result.starts_with("input") {
         true => format!(
             "record {result} into another buffer and, to replace {other} with it, copy it back \
              afterwards (copy_buffer_to_buffer)"

@@ -291,12 +291,12 @@ export class Device {
     argMin(input: Tensor, attributes?: ArgMax): Promise<Tensor<'i32' | 'i64'>>;
     maxPool<T extends ElementType>(input: Tensor<T>, attributes: MaxPool): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'> }>;
     minPool<T extends ElementType>(input: Tensor<T>, attributes: MaxPool): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'> }>;
-    segmentMin<T extends ElementType>(input: Tensor<T>, ids: Tensor | ArrayBufferView | Iterable<number>, attributes?: SegmentMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
+    segmentMin<T extends ElementType>(input: Tensor<T>, ids: Tensor | ArrayBufferView | Iterable<number | bigint>, attributes?: SegmentMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
     /**
      * Ids in an array are counted, and checked before anything runs. Ids in a tensor are checked on its device,
      * and the promise waits for that; with `status` they are not checked.
      */
-    segmentMax<T extends ElementType>(input: Tensor<T>, ids: Tensor | ArrayBufferView | Iterable<number>, attributes?: SegmentMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
+    segmentMax<T extends ElementType>(input: Tensor<T>, ids: Tensor | ArrayBufferView | Iterable<number | bigint>, attributes?: SegmentMax): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'>; status?: Tensor<'u32'> }>;
     /**
      * For each element of the data, the maximum of itself and of the updates that go to it. The indices, of an
      * integer type, say where each update goes; a negative index counts from the back. Indices are
@@ -314,8 +314,8 @@ export class Device {
     maxPoolBackward<T extends ElementType>(input: Tensor, gradient: Tensor<T>, attributes: Gradient<MaxPool>): Promise<Tensor<T>>;
     minPoolBackward<T extends ElementType>(input: Tensor, gradient: Tensor<T>, attributes: Gradient<MaxPool>): Promise<Tensor<T>>;
     /** Ids in an array are checked, ids in a tensor are not. `undefined` if the input is indices. */
-    segmentMaxBackward<T extends ElementType>(input: Tensor, ids: Tensor | ArrayBufferView | Iterable<number> | undefined, gradient: Tensor<T>, attributes?: Gradient<SegmentMax>): Promise<Tensor<T>>;
-    segmentMinBackward<T extends ElementType>(input: Tensor, ids: Tensor | ArrayBufferView | Iterable<number> | undefined, gradient: Tensor<T>, attributes?: Gradient<SegmentMax>): Promise<Tensor<T>>;
+    segmentMaxBackward<T extends ElementType>(input: Tensor, ids: Tensor | ArrayBufferView | Iterable<number | bigint> | undefined, gradient: Tensor<T>, attributes?: Gradient<SegmentMax>): Promise<Tensor<T>>;
+    segmentMinBackward<T extends ElementType>(input: Tensor, ids: Tensor | ArrayBufferView | Iterable<number | bigint> | undefined, gradient: Tensor<T>, attributes?: Gradient<SegmentMax>): Promise<Tensor<T>>;
     /**
      * The gradients of the data and of the updates. Indices in a tensor are not checked: an update whose index
      * names no element gets 0. With `shape`, that of the indices, `data` is the indices that `scatterMax`

@@ -126,7 +126,7 @@ function flattened(module, type, given) {
         }
         shape.push(size);
         if (list.some(ArrayBuffer.isView)) return [shape, joined(arrayOf(type), list.map((each) => elements(module, type, each)))];
-        list = list.flat();
+        list = list.flatMap((each) => Array.from(each));
     }
     return [shape, list];
 }
@@ -153,14 +153,15 @@ function inPieces(list, Result, convert) {
 
 /** An object with copies of its lists and arrays. */
 function copied(object) {
-    return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, isList(value) ? value.slice() : value]));
+    return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, isList(value) && value.slice ? value.slice() : value]));
 }
 
 /** Attributes. Refuses what has none, such as a number or a `Map`. */
 function plain(attributes) {
     if (attributes == null) return {};
-    if (Object.prototype.toString.call(attributes) === '[object Object]') return attributes;
-    throw new WgmaxError('BadAttribute', `attributes must be an object, but are ${String(attributes)}`);
+    const kind = Object.prototype.toString.call(attributes).slice(8, -1);
+    if (['Object', 'Module'].includes(kind)) return attributes;
+    throw new WgmaxError('BadAttribute', `attributes must be a plain object, but are of the kind ${kind}`);
 }
 
 /** Attributes with those that an operator sets itself, which have no other value. */
@@ -292,16 +293,16 @@ export class Device extends Held {
         return indices ? { values, indices } : values;
     }
 
-    reduceMin(input, attributes) {
+    async reduceMin(input, attributes) {
         return this.reduceMax(input, minimum(attributes));
     }
 
     /** The position of the maximum along axes, without the maximum. */
-    argMax(input, attributes) {
+    async argMax(input, attributes) {
         return this.reduceMax(input, positions(attributes));
     }
 
-    argMin(input, attributes) {
+    async argMin(input, attributes) {
         return this.argMax(input, minimum(attributes));
     }
 
@@ -313,7 +314,7 @@ export class Device extends Held {
         return { values, indices };
     }
 
-    minPool(input, attributes) {
+    async minPool(input, attributes) {
         return this.maxPool(input, minimum(attributes));
     }
 
@@ -354,7 +355,7 @@ export class Device extends Held {
         return { values, status: asks ? undefined : status, indices: more[0] };
     }
 
-    segmentMin(input, ids, attributes) {
+    async segmentMin(input, ids, attributes) {
         return this.segmentMax(input, ids, minimum(attributes));
     }
 
@@ -381,7 +382,7 @@ export class Device extends Held {
         return { values, status: asks ? undefined : status, indices: more[0] };
     }
 
-    scatterMin(data, indices, updates, attributes) {
+    async scatterMin(data, indices, updates, attributes) {
         return this.scatterMax(data, indices, updates, minimum(attributes));
     }
 
@@ -391,8 +392,8 @@ export class Device extends Held {
             const attributes = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
             return (await this.node({ dialect: 'webnn', operator, attributes }, [input]))[0];
         };
-        const whole = ['reduceMax', 'reduceMin', 'maxPool2d'].map((name) => [name, (input, options) => call(name, input, plain(options))]);
-        const along = ['argMax', 'argMin'].map((name) => [name, (input, axis, options) => call(name, input, withOwn(options, { axis }))]);
+        const whole = ['reduceMax', 'reduceMin', 'maxPool2d'].map((name) => [name, async (input, options) => call(name, input, plain(options))]);
+        const along = ['argMax', 'argMin'].map((name) => [name, async (input, axis, options) => call(name, input, withOwn(options, { axis }))]);
         return Object.fromEntries([...whole, ...along]);
     }
 
@@ -446,7 +447,7 @@ export class Device extends Held {
         }
     }
 
-    segmentMinBackward(input, ids, gradient, attributes) {
+    async segmentMinBackward(input, ids, gradient, attributes) {
         return this.segmentMaxBackward(input, ids, gradient, minimum(attributes));
     }
 
@@ -462,7 +463,7 @@ export class Device extends Held {
         return { data: ofData, updates: ofUpdates };
     }
 
-    scatterMinBackward(data, indices, updates, gradient, attributes) {
+    async scatterMinBackward(data, indices, updates, gradient, attributes) {
         return this.scatterMaxBackward(data, indices, updates, gradient, minimum(attributes));
     }
 
@@ -477,10 +478,11 @@ export class Device extends Held {
      */
     async node(node, [data, ...others]) {
         this.#below(data);
+        const named = plain(node);
+        const own = { ...named, attributes: plain(named.attributes) };
         const inMemory = ({ type, shape, data }) => host(this.#module, type, shape, data);
         const read = async (tensor) => inMemory({ type: tensor.type, shape: tensor.shape, data: await tensor.data() });
         const given = others.map((other) => (other instanceof Tensor ? read(other) : other && inMemory(other)));
-        const own = { ...plain(node), attributes: plain(node.attributes) };
         if (others.some((other) => other instanceof Tensor)) {
             // The page may free the first one, and change its lists and arrays, while this waits.
             const view = again(data);
@@ -636,12 +638,12 @@ function checkStatus([flags, dropped], drops) {
 function listOfIds(ids) {
     const list = Array.from(ids);
     const fits = (type) => (id) => BigInt(id) === BigInt[type[0] === 'i' ? 'asIntN' : 'asUintN'](type.slice(1), BigInt(id));
-    const isId = (id) => Number.isSafeInteger(id) || typeof id === 'bigint';
+    const isId = (id) => Number.isSafeInteger(id) || (typeof id === 'bigint' && (fits('i64')(id) || fits('u64')(id)));
     const wrong = list.findIndex((id) => !isId(id));
-    const type = wrong < 0 && ['i32', 'i64', 'u64'].find((type) => list.every(fits(type)));
-    if (type) return [type, ARRAYS[type].from(list, type === 'i32' ? Number : BigInt)];
-    const at = wrong < 0 ? list.findIndex((id) => !fits('i64')(id)) : wrong;
-    throw new WgmaxError('WrongElementType', `${String(list[at])} at position ${at} is no id`);
+    if (wrong >= 0) throw new WgmaxError('WrongElementType', `${String(list[wrong])} at position ${wrong} is no id`);
+    const type = ['i32', 'i64', 'u64'].find((type) => list.every(fits(type)));
+    if (!type) throw new WgmaxError('WrongElementType', 'no type has both negative ids and ids from 2^63 on');
+    return [type, ARRAYS[type].from(list, type === 'i32' ? Number : BigInt)];
 }
 
 /** Another tensor of the same elements, which is freed separately. */

@@ -453,6 +453,18 @@ tests['prepared operators run on tensors that are there'] = async (wgmax, option
         equal(await to.numbers(), [159, 191]);
         own.free();
     }
+    // Two inputs and the result in one buffer: all are bound as writable, so the inputs must be apart.
+    const memory = await device.tensor('i32', [192], new Int32Array(192).fill(1));
+    const at = (offset, size) => memory.view({ shape: [size], offset, pitches: [1] });
+    const result = at(0, 4);
+    for (const [updates, works] of [[at(128, 4), true], [at(64, 4), false]]) {
+        const inputs = [at(64, 4), await device.tensor('i32', [4], [0, 1, 2, 3]), updates];
+        const own = await device.prepare('scatterMax', { axis: 0 }, inputs, [result]);
+        if (works) own.submit(inputs, [result]);
+        else await fails('BufferOverlap', () => own.submit(inputs, [result]));
+        equal(await result.numbers(), [1, 1, 1, 1]);
+        own.free();
+    }
 };
 
 tests['prepared operators of the CPU give results in tensors that are there'] = async (wgmax) => {
@@ -682,6 +694,9 @@ tests['numbers, lists and tensors as they come'] = (wgmax, options) => both(wgma
             webnn: () => device.webnn.reduceMax(y, wrong), node: () => device.node({ ...node, attributes: wrong }, [y]),
         };
         for (const run of Object.values(runs)) await fails('BadAttribute', run);
+        // Errors are those of a promise.
+        for (const name of ['reduceMin', 'argMax', 'argMin']) equal(await device[name](y, wrong).catch(({ code }) => code), 'BadAttribute');
+        equal(await device.webnn.reduceMax(y, wrong).catch(({ code }) => code), 'BadAttribute');
     }
     for (const own of [{ indices: { type: 'i32' } }, { values: true }]) await fails('UnknownAttribute', () => device.argMax(y, own));
     await fails('UnknownAttribute', () => device.reduceMin(y, { extremum: 'maximum' }));

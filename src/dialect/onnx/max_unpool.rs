@@ -12,14 +12,15 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 ///
 /// The inputs are the values `X`, their indices `I` (`i64`), and `output_shape`, which may be
 /// absent (`i64`). By default the result has the smallest shape that a pooling with these
-/// attributes reduces to the shape of `X`. With `output_shape` the result may be larger, and has no
-/// pads.
+/// attributes reduces to the shape of `X`. With `output_shape` the result may be larger, and pads do
+/// not shrink it.
 ///
 /// The text does not define how indices count in a larger result. ONNX's own tests count in the
-/// smallest shape without pads, placed at the origin of the result; ONNX Runtime and PyTorch count in
-/// the result: see [`MaxUnpool::indices_in_result`]. If `output_shape` is too small for the former,
-/// as the input of a pooling with pads usually is, indices count in the result. If several values have the same index, the last is
-/// stored; an index that names no element is an error.
+/// smallest shape without pads, placed at the origin of the result; ONNX Runtime and PyTorch count
+/// in the result: see [`MaxUnpool::indices_in_result`]. If the smallest shape does not fit into
+/// `output_shape`, indices count in the result: so it is for the shape that a pooling with pads
+/// had. If several values have the same index, the last is stored; an index that names no element
+/// is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MaxUnpool {
@@ -168,7 +169,7 @@ const INDICES: Types = &[(1, &[ElementType::I64])];
 fn larger(given: &[i64], smallest: &[usize], pads: &[i64]) -> Result<Vec<usize>> {
     let sizes: Option<Vec<usize>> = given.iter().map(|&size| usize::try_from(size).ok()).collect();
     let spatial = smallest.len() - 2;
-    let pad = |at: usize| pads.get(at).map_or(0, |&pad| pad as usize);
+    let pad = |at: usize| pads.get(at).map_or(0, |&pad| usize::try_from(pad).unwrap_or(usize::MAX));
     let least = |axis: usize| {
         let padded = smallest[axis + 2].saturating_sub(pad(axis));
         padded.saturating_sub(pad(axis + spatial)).max(1)
@@ -204,7 +205,7 @@ mod tests {
         let x = [2, 1, 3, 2];
         let smallest = vec![2, 1, 6, 3];
         assert_eq!(shapes(&op, &x, None).unwrap(), [smallest.clone(), smallest]);
-        // The result has no pads if the shape is given.
+        // Pads do not shrink the result if the shape is given.
         let unpadded = vec![2, 1, 7, 4];
         let found = shapes(&op, &x, Some(&[2, 1, 8, 4])).unwrap();
         assert_eq!(found, [vec![2, 1, 8, 4], unpadded]);
@@ -221,6 +222,30 @@ mod tests {
             let error = shapes(&op, &x, Some(given)).unwrap_err();
             let found = matches!(error, Error::BadAttribute { attribute: "output_shape", .. });
             assert!(found, "{error}");
+        }
+    }
+
+    /// A pooling with pads, and its values back at their places.
+    #[cfg(feature = "cpu")]
+    #[test]
+    fn a_pooling_with_pads_is_undone() {
+        use crate::Run;
+
+        let data: Vec<f32> = (0..64).map(|i| ((i * 37) % 64) as f32).collect();
+        let data = Tensor::from_slice([1, 1, 8, 8], &data).unwrap();
+        let pool = operator::MaxPool::new([3, 3]).strides([2, 2]).pads([1, 1], [1, 1]);
+        let cpu = crate::Device::cpu();
+        let pooled = pool.indices(operator::Indices::default()).run(&cpu, [&data]).unwrap();
+        let mut op = MaxUnpool::new(22, [3, 3]);
+        (op.strides, op.pads) = (vec![2, 2], vec![1; 4]);
+        let (x, i) = (pooled[0].desc(), pooled[1].desc());
+        assert_eq!(x.shape(), [1, 1, 4, 4]);
+        let op = op.operator(x, i, Some(&[1, 1, 8, 8])).unwrap();
+        let found = op.run(&cpu, [&pooled[0], &pooled[1]]).unwrap();
+        let (found, data) = (found[0].as_slice::<f32>().unwrap(), data.as_slice::<f32>().unwrap());
+        let maxima = pooled[0].as_slice::<f32>().unwrap();
+        for (found, own) in found.iter().zip(data) {
+            assert_eq!(*found, if maxima.contains(own) { *own } else { 0.0 });
         }
     }
 

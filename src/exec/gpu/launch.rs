@@ -218,8 +218,8 @@ pub(super) fn aliases<'a>(
     locate: &impl Fn(&Range) -> (&'a wgpu::Buffer, u64),
 ) -> Option<[(usize, std::ops::Range<u64>); 2]> {
     let launches = plan.launches.iter().zip(&compiled.steps);
-    let shared = launches.filter(|(launch, _)| launch.shares_a_buffer(locate));
-    shared.into_iter().find_map(|(launch, step)| {
+    let mut shared = launches.filter(|(launch, _)| launch.shares_a_buffer(locate));
+    shared.find_map(|(launch, step)| {
         let bound: Vec<_> = launch
             .ranges()
             .map(|(binding, range)| (range.buffer, step.bound(binding, range, locate)))

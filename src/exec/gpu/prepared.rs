@@ -281,8 +281,9 @@ impl Prepared {
 
     /// Two tensors whose bindings overlap, as [`aliases`] has them.
     pub(super) fn aliases(&self, places: &[Place]) -> Option<[(usize, std::ops::Range<u64>); 2]> {
-        let tensors = &places[..self.plan.inputs.len() + self.plan.outputs.len()];
-        self.plans().find_map(|(plan, ready)| {
+        let (tensors, number) = places.split_at(self.plan.inputs.len() + self.plan.outputs.len());
+        let unused = if number.is_empty() { self.smaller.len() } else { 0 };
+        self.plans().skip(unused).find_map(|(plan, ready)| {
             aliases(plan, &ready.compiled, &|range: &Range| ready.locate(range, tensors))
         })
     }

@@ -281,7 +281,8 @@ impl Prepared {
         let is_result = i >= self.plan.inputs.len();
         let staged = range.staged(&self.plan.view(i), is_result);
         let staged = staged.map_err(|reason| self.bad_texture(i, reason))?;
-        if is_result && !staged.whole && self.plan.overwrites_rest(i) {
+        let end = self.plan.bytes(i).end;
+        if is_result && !staged.whole && self.plan.overwrites(i, end) && staged.is_texel(end) {
             let reason = "results are written in whole words, which would change other elements of the \
                           texels; use Device::prepare_into";
             return Err(self.bad_texture(i, reason.to_string()));

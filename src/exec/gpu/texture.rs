@@ -145,6 +145,8 @@ impl TextureCopy<'_> {
 pub(super) struct Staged {
     /// Bytes from one row to the next.
     pub row_bytes: u32,
+    /// Bytes of the texels of a row.
+    texel_bytes: usize,
     /// Bytes of the buffer.
     pub bytes: u64,
     /// Whether a tensor has each element of the texels.
@@ -217,7 +219,16 @@ impl TextureRange<'_> {
         if self.texture.sample_count() > 1 {
             return Err("texels of several samples cannot be copied".to_string());
         }
-        Ok(Staged { row_bytes: row_bytes as u32, bytes: (row_bytes * rows) as u64, whole })
+        let texel_bytes = row * element.size();
+        let bytes = (row_bytes * rows) as u64;
+        Ok(Staged { row_bytes: row_bytes as u32, texel_bytes, bytes, whole })
+    }
+}
+
+impl Staged {
+    /// Whether a byte belongs to a texel, and not to the padding of a row.
+    pub fn is_texel(&self, byte: usize) -> bool {
+        byte % (self.row_bytes as usize) < self.texel_bytes
     }
 }
 

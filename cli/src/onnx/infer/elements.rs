@@ -69,20 +69,22 @@ impl Inference<'_> {
             return None;
         }
         // The model computes in the type of the result.
-        let round: fn(f64) -> f64 = match self.element_type(name, &self.input(0).ok()?).ok()? {
-            ElementType::F32 => |x| f64::from(x as f32),
-            ElementType::F16 => |x| f16::from_f64(x).into(),
-            ElementType::Bf16 => |x| bf16::from_f64(x).into(),
+        let element_type = self.input(0).and_then(|input| self.element_type(name, &input));
+        let round: fn(f64) -> f64 = match element_type {
+            Ok(ElementType::F32) => |x| f64::from(x as f32),
+            Ok(ElementType::F16) => |x| f16::from_f64(x).into(),
+            Ok(ElementType::Bf16) => |x| bf16::from_f64(x).into(),
             _ => |x| x,
         };
         Some(found.into_iter().map(round).collect())
     }
 
-    /// The result of an operator for two vectors of as many elements, or for one element and a tensor.
+    /// The result of an operator for two tensors of one shape, or for one element and a tensor.
     fn pairs(&self, operator: impl Fn(f64, f64) -> f64) -> Option<Vec<f64>> {
         let (a, b) = (self.numbers(0).ok()?, self.numbers(1).ok()?);
-        let ranks = [self.input(0).ok()?.rank(), self.input(1).ok()?.rank()];
-        if a.len() != 1 && b.len() != 1 && ranks != [1, 1] {
+        let [first, second] = [self.input(0).ok()?, self.input(1).ok()?];
+        let alike = first.shape() == second.shape() || a.len() == 1 || b.len() == 1;
+        if !alike {
             return None;
         }
         let at = |x: &[f64], i: usize| if x.len() == 1 { x[0] } else { x[i] };

@@ -54,14 +54,15 @@ impl Inference<'_> {
         let ceil = self.int("ceil_mode").is_some_and(|mode| mode != 0);
         let auto = self.text("auto_pad");
         let count = |(&size, window): (&i128, &Window)| {
-            let padding = if auto == "VALID" { 0 } else { window.padding };
+            let (before, padding) =
+                if auto == "VALID" { (0, 0) } else { (window.before, window.padding) };
             let spare = size + padding - window.span();
             match auto {
                 "SAME_UPPER" | "SAME_LOWER" => (size + window.stride - 1).div_euclid(window.stride),
                 _ if ceil => {
                     let last = (spare + window.stride - 1).div_euclid(window.stride);
                     // No window begins in the padding at the end.
-                    last + i128::from(last * window.stride < size + window.before)
+                    last + i128::from(last * window.stride < size + before)
                 }
                 _ => spare.div_euclid(window.stride) + 1,
             }
