@@ -104,11 +104,20 @@ pub fn device_name(text: &str) -> Result<String, &'static str> {
     }
 }
 
+/// The name of a device that is compared with another one. `auto` may be the CPU, which would be compared
+/// with itself.
+pub fn certain_device(text: &str) -> Result<String, &'static str> {
+    match device_name(text)? {
+        name if name == "auto" => Err("auto may be the CPU; `wgmax devices` lists the devices"),
+        name => Ok(name),
+    }
+}
+
 /// Two names of devices.
 pub fn two_devices(text: &str) -> Result<(String, String), &'static str> {
     const HINT: &str = "give two devices, A,B";
     let (a, b) = text.split_once(',').ok_or(HINT)?;
-    let (a, b) = (device_name(a.trim())?, device_name(b.trim())?);
+    let (a, b) = (certain_device(a.trim())?, certain_device(b.trim())?);
     // The name of an adapter may have commas.
     let mut parts = b.split(',').map(|part| part.trim().to_ascii_lowercase());
     let is_list = b.contains(',') && parts.any(|part| FIXED_NAMES.contains(&&*part));

@@ -224,31 +224,40 @@ pub(crate) fn check_ids(
     known.and_then(|()| op.check_range(data, &values)).map_err(raised)
 }
 
-/// Runs an operator on a device. Arrays among the inputs are checked, and copied there.
+/// Runs an operator on a device. Ids and indices in the memory of the host are checked, arrays are copied
+/// to the device.
 async fn on_device(
     device: &wgmax::Device,
     operator: Operator,
     inputs: &[Input],
 ) -> wgmax::Result<Outputs<DeviceTensor>> {
-    let operator = match (&operator, inputs) {
-        (Operator::SegmentMax(op), [data, Input::Host(ids)]) => {
-            op.checked(data.desc(), &ids.to_tensor()?)?.into()
-        }
-        (Operator::SegmentMaxBackward(op), [data, Input::Host(ids), gradient]) => {
-            let segment = counted(&op.segment, gradient.desc());
-            let _ = segment.checked(data.desc(), &ids.to_tensor()?)?;
+    let checks = match &operator {
+        Operator::SegmentMax(_) | Operator::ScatterMax(_) | Operator::MaxUnpool(_) => true,
+        Operator::SegmentMaxBackward(_) => inputs.len() == 3,
+        Operator::ScatterMaxBackward(_) => inputs.len() == 4,
+        _ => false,
+    };
+    let on_host = match inputs.get(1).filter(|_| checks) {
+        Some(Input::Host(view)) => Some(view.to_tensor()?),
+        Some(Input::Device(own, tensor)) if own.is_cpu() => Some(tensor.download_async().await?),
+        _ => None,
+    };
+    let operator = match (&operator, inputs, &on_host) {
+        (Operator::SegmentMax(op), [data, _], Some(ids)) => op.checked(data.desc(), ids)?.into(),
+        (Operator::SegmentMaxBackward(op), [data, _, gradient], Some(ids)) => {
+            let _ = counted(&op.segment, gradient.desc()).checked(data.desc(), ids)?;
             operator
         }
-        (Operator::ScatterMax(op), [data, Input::Host(indices), updates]) => {
-            op.checked(data.desc(), &indices.to_tensor()?, updates.desc())?;
+        (Operator::ScatterMax(op), [data, _, updates], Some(indices)) => {
+            op.checked(data.desc(), indices, updates.desc())?;
             operator
         }
-        (Operator::ScatterMaxBackward(op), [data, Input::Host(indices), updates, _]) => {
-            op.scatter.checked(data.desc(), &indices.to_tensor()?, updates.desc())?;
+        (Operator::ScatterMaxBackward(op), [data, _, updates, _], Some(indices)) => {
+            op.scatter.checked(data.desc(), indices, updates.desc())?;
             operator
         }
-        (Operator::MaxUnpool(_), [values, Input::Host(indices)]) => {
-            operator.checked_for(values.desc(), &[&indices.to_tensor()?])?
+        (Operator::MaxUnpool(_), [values, _], Some(indices)) => {
+            operator.checked_for(values.desc(), &[indices])?
         }
         _ => operator,
     };

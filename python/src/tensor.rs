@@ -237,6 +237,13 @@ impl Tensor {
         first.ok_or_else(|| PyTypeError::new_err("a tensor without axes has no length"))
     }
 
+    /// The views along the first axis.
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let builtins = slf.py().import("builtins")?;
+        let places = builtins.call_method1("range", (slf.len()?,))?;
+        builtins.call_method1("map", (slf.getattr("__getitem__")?, places))
+    }
+
     /// A view: integers, slices and an ellipsis, as in numpy.
     fn __getitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<Self> {
         let view = self.view();

@@ -266,3 +266,44 @@ def test_wrong_initials(initial, dtype, message):
         wgmax.reduce_max(X, 1, initial=0, return_indices=True)
     with pytest.raises(wgmax.ArgumentError, match="initial must be absent for a gradient"):
         wgmax.reduce_max_backward(X, X[:, 0], 1, initial=0)
+
+
+def test_ids_in_tensors_of_the_cpu_are_checked():
+    """As those in arrays are; on a GPU the docstrings say what is not checked."""
+    x = np.arange(6, dtype=np.float32)[::-1].copy()
+    ids = np.array([0, 1, 2, 0, 1, 2])
+    far, ones = np.array([7]), np.ones(1, np.float32)
+    calls = {
+        "segment_max": lambda of: wgmax.segment_max(of(x), of(ids), 3, mode="drop"),
+        "backward": lambda of: wgmax.segment_max_backward(of(x), of(ids), of(x[:3]), mode="drop"),
+        "openvino": lambda of: wgmax.openvino.SegmentMax(of(x), of(ids), 3, fill_mode="ZERO"),
+        "scatter_max": lambda of: wgmax.scatter_max(of(x), of(far), of(ones)),
+        "scatter_backward": lambda of: wgmax.scatter_max_backward(of(x), of(far), of(ones), of(x)),
+        "ScatterElements": lambda of: wgmax.onnx.ScatterElements(of(x), of(far), of(ones), reduction="max"),
+        "max_unpool": lambda of: wgmax.max_unpool(of(ones.reshape(1, 1, 1)), of(far.reshape(1, 1, 1)), (1, 1, 4)),
+        "MaxUnpool": lambda of: wgmax.onnx.MaxUnpool(
+            of(ones.reshape(1, 1, 1)), of(far.reshape(1, 1, 1)), kernel_shape=[2], strides=[2]
+        ),
+    }  # fmt: skip
+    for name, call in calls.items():
+        said = []
+        for of in [np.asarray, wgmax.Tensor, lambda x: wgmax.Tensor(np.repeat(x, 2, -1))[..., ::2]]:
+            with pytest.raises(wgmax.ArgumentError) as refused:
+                call(of)
+            said.append(str(refused.value))
+        assert len(set(said)) == 1, (name, said)
+
+
+def test_tensors_are_iterated_by_rows():
+    x = np.arange(6.0).reshape(2, 3)
+    for device in (["cpu"] if NO_GPU else ["cpu", "gpu"]):
+        rows = list(wgmax.Tensor(x, device))
+        assert [row.tolist() for row in rows] == x.tolist() and all(isinstance(row, wgmax.Tensor) for row in rows)
+        assert list(wgmax.Tensor(x[:0], device)) == []
+        with pytest.raises(TypeError, match="without axes"):
+            list(wgmax.Tensor(np.array(3.0), device))
+
+
+def test_an_operator_has_an_output():
+    with pytest.raises(wgmax.ArgumentError, match="1 or 2 outputs"):
+        wgmax.onnx.MaxPool(X[None], kernel_shape=[2], outputs=0)

@@ -317,6 +317,7 @@ FUNCTIONS = {
     "adaptive_max_pool1d": lambda x: ours.adaptive_max_pool1d(x, 4),
     "adaptive_max_pool2d": lambda x: ours.adaptive_max_pool2d(x, (None, 2)),
     "segment_reduce": lambda x: ours.segment_reduce(x, "max", lengths=torch.tensor([2, 1])),
+    "segments without rows": lambda x: ours.segment_reduce(x, "max", lengths=torch.tensor([2, 0, 1]), initial=-9),
     "scatter_reduce": lambda x: ours.scatter_reduce(x, 1, torch.tensor([[[0], [2]]]), x[..., 2:] + 0.1, "amax"),
     "segments of rows": lambda x: ours.segment_reduce(x, "min", offsets=torch.tensor([[1, 2, 4]] * 3), axis=1),
 }
@@ -348,7 +349,7 @@ def test_compiled(name):
     """One graph, without a break, gives the same; then for another size."""
     function = lambda x: (FUNCTIONS[name](x) * 2).sum()
     # Checks of lengths depend on their values, and break the graph.
-    whole = "segment_reduce" != name
+    whole = name not in ("segment_reduce", "segments without rows")
     torch._dynamo.reset()
     compiled = torch.compile(function, backend="aot_eager", fullgraph=whole, dynamic=True)
     for size in [6, 9]:

@@ -494,7 +494,7 @@ def _share_in_segments(ctx: Any, gradient: Tensor) -> Any:
     own = found.gather(axis, ids)
     equal = ((data == own) | (data.isnan() & own.isnan())) & inside
     count = torch.zeros_like(found, dtype=torch.int64).scatter_add(axis, ids, equal.long())
-    shared = torch.where(equal, (gradient / count).gather(axis, ids), 0)
+    shared = torch.where(equal, (gradient / count.clamp(min=1)).gather(axis, ids), 0)
     return shared, None, None, None, None
 
 

@@ -161,7 +161,7 @@ impl Name {
     /// [`Error::OutputCount`]
     pub(super) fn outputs(&self, requested: usize, second: bool) -> Result<()> {
         let (max, expected) = if second { (2, "1 or 2 outputs") } else { (1, "1 output") };
-        if requested > max {
+        if !(1..=max).contains(&requested) {
             let operator = self.full();
             return Err(Error::OutputCount { operator, expected, actual: requested });
         }

@@ -23,6 +23,7 @@ pub fn object(report: &Report) -> Value {
         "seed": sweep.choice.seed,
         "tuning": sweep.choice.tuning,
         "case": sweep.choice.case,
+        "requested": sweep.choice.cases,
         "cycle": sweep.choice.cycle,
         "operators": sweep.choice.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
         "types": sweep.choice.types.iter().map(|t| t.name()).collect::<Vec<_>>(),

@@ -3,7 +3,7 @@ use std::num::NonZeroU64;
 
 use anyhow::{Context, ensure};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use wgmax::{ElementType, Tuning};
 
 use crate::Kind;
@@ -59,6 +59,11 @@ impl Recorded {
         let element_type = |name: &str| name.parse::<ElementType>().ok();
         let tuning: Option<String> = self.field("tuning")?;
         let cases: NonZeroU64 = self.field("cases")?;
+        // Reports of earlier versions do not have it.
+        let requested: Option<NonZeroU64> = match self.object.get("requested") {
+            Some(_) => self.field("requested")?,
+            None => Some(cases),
+        };
         let cycle: Option<NonZeroU64> = self.field("cycle")?;
         let devices: Vec<Map<String, Value>> = self.field("devices")?;
         ensure!(!devices.is_empty(), self.wrong("devices"));
@@ -70,7 +75,8 @@ impl Recorded {
         Ok(Choice {
             seed: self.field("seed")?,
             case: self.field("case")?,
-            cases: Some(cases.get()),
+            cases: requested.map(NonZeroU64::get),
+            done: Some(cases.get()),
             time: None,
             cycle: cycle.map(NonZeroU64::get),
             kinds: self.names("operators", kind)?,
@@ -146,6 +152,18 @@ fn changes(old: &Value, new: &Value) -> (Vec<String>, Vec<String>) {
     }
     note(&mut results, "the number of cases".to_string(), &old["cases"], &new["cases"]);
     for (name, before, after) in pairs(&old["devices"], &new["devices"], "name") {
+        if before.is_null() || after.is_null() {
+            let whose = if after.is_null() { "only the report has it" } else { "it is new" };
+            circumstances.push(format!("the device {name}: {whose}"));
+            // Of a new device, only what is wrong is a result.
+            let none = |found: &Value| found.is_null() || *found == 0 || *found == json!([]);
+            for key in ["mismatches", "errors", "given_up", "findings"] {
+                if !none(&after[key]) {
+                    results.push(format!("the {key} of {name}, which is new"));
+                }
+            }
+            continue;
+        }
         note(&mut circumstances, format!("the device {name}"), &before["device"], &after["device"]);
         for (kernel, before, after) in pairs(&before["kernels"], &after["kernels"], "kernel") {
             let what = |what: &str| format!("{what} of {kernel} on {name}");
@@ -178,9 +196,31 @@ fn pairs<'a>(old: &'a Value, new: &'a Value, key: &str) -> Vec<(String, &'a Valu
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    /// The order of cases depends on how many were requested, not on how many ran in the time.
+    #[test]
+    fn the_cases_of_a_run_that_ended_by_time_are_run_again() {
+        let of = |requested: Option<u64>, done: u64| {
+            let object = json!({
+                "seed": 5, "tuning": null, "case": null, "requested": requested, "cycle": null,
+                "operators": [], "types": [], "cases": done, "cut_off": false, "device": null,
+                "devices": [{"name": "d"}],
+            });
+            let recorded = Recorded::new("r.json", object.to_string().as_bytes()).unwrap();
+            let again: Vec<u64> = recorded.choice().unwrap().indices().collect();
+            let first = Choice { seed: 5, cases: requested, ..Choice::default() };
+            let first: Vec<u64> = first.indices().take(done as usize).collect();
+            assert_eq!(again, first, "{requested:?}, {done}");
+            first
+        };
+        let by_time = of(None, 700);
+        assert_ne!(by_time, of(Some(700), 700));
+        // It has cases of the whole window.
+        assert!(by_time.iter().any(|&index| index >= 700));
+        of(Some(3000), 2500);
+        of(None, 4001);
+    }
 
     /// Each change is a circumstance or a result, and only those are.
     #[test]
@@ -211,9 +251,13 @@ mod tests {
         assert_eq!(changed("/refused", json!(["no"])), (0, 1));
         assert!(share_devices(&old, &old));
         assert!(!share_devices(&old, &json!({"devices": [{"name": "e"}]})));
-        // All fields of a device that only one report has.
-        let (circumstances, results) = changed("/devices/0/name", json!("e"));
-        assert!(circumstances == 4 && results > 8, "{circumstances} {results}");
+        // A device that only one report has, and what is wrong on a new one.
+        assert_eq!(changed("/devices/0/name", json!("e")), (2, 0));
+        let mut new = old.clone();
+        let mut more = old["devices"][0].clone();
+        (more["name"], more["mismatches"]) = (json!("e"), json!(2));
+        new["devices"].as_array_mut().unwrap().push(more);
+        assert_eq!(changes(&old, &new).1, ["the mismatches of e, which is new"]);
         // A kernel that was absent.
         let more = json!([{"kernel": "k", "cases": {"f32": 3}, "crc32": "0"},
             {"kernel": "l", "cases": {"f32": 1}, "crc32": "2"}]);

@@ -23,8 +23,10 @@ pub struct Choice {
     pub seed: u64,
     /// This case only.
     pub case: Option<u64>,
-    /// The maximum number of cases.
+    /// The maximum number of cases. Their order depends on it.
     pub cases: Option<u64>,
+    /// Only so many of these cases, the first in their order: as many as an earlier run did in its time.
+    pub done: Option<u64>,
     /// The maximum time.
     pub time: Option<Duration>,
     /// After this many cases, the first one follows again.
@@ -47,7 +49,7 @@ impl Choice {
         let (max, cycle) = (size(max), size(self.cycle));
         let chosen =
             (first..=u64::MAX).filter(|&index| self.case.is_some() || self.includes(index));
-        ordered(chosen.take(cycle.min(max))).cycle().take(max)
+        ordered(chosen.take(cycle.min(max))).cycle().take(max.min(size(self.done)))
     }
 
     /// Whether the case with a number is one of these.

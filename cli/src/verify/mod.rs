@@ -17,7 +17,7 @@ use wgmax_verify::{CASES, Choice, Kind, Recorded, Report, Subjects, html, json, 
 
 use super::Outcome;
 use super::interrupt::{self, Polling};
-use super::options::{Planning, TuningChoice, device_name, element_type, whole};
+use super::options::{Planning, TuningChoice, certain_device, element_type, whole};
 use super::output::Output;
 use super::report::{Report as File, is_standard};
 use super::targets::Targets;
@@ -36,7 +36,7 @@ have random tunings and small limits. --tuning replaces the tuning of each case.
 two numbers of its tuning: the parallelism and the longest window that an invocation reads at once.")]
 pub struct Arguments {
     /// Device: cpu, gpu, an index, or part of an adapter's name; every adapter by default
-    #[arg(long, value_parser = device_name)]
+    #[arg(long, value_parser = certain_device)]
     device: Option<String>,
     #[command(flatten)]
     planning: Planning,
@@ -183,6 +183,7 @@ impl Arguments {
             seed: self.seed.unwrap_or_else(clock),
             case: self.case,
             cases: self.cases.or_else(|| self.seconds.is_none().then_some(CASES)),
+            done: None,
             time: self.seconds.map(Duration::from_secs),
             cycle: self.cycle,
             kinds: self.op.clone(),

@@ -74,7 +74,7 @@ fn an_array_may_be_named_as_a_picture_is() {
         let array = at(archive);
         let arguments = ["reduce-max", &x, "--axes", "1", "--device", "cpu", "-o", &array];
         assert_eq!(succeeds(&arguments), "");
-        assert_eq!(succeeds(&["reduce-max", &array, "--device", "cpu"]), "f32[]\n7.0\n");
+        assert_eq!(succeeds(&["reduce-max", &array, "--device", "cpu"]), "f32[]\n  7.0\n");
     }
 }
 

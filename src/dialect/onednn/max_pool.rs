@@ -139,8 +139,10 @@ impl MaxPool {
             auto_pad: self.auto_pad,
         };
         let spatial = shape.len() - 2;
+        // They are required, and checked, also where `auto_pad` replaces them.
+        let pads = pads(Some(&self.pads_begin), Some(&self.pads_end), spatial)?;
         let operator = pooling
-            .operator(spatial, || pads(Some(&self.pads_begin), Some(&self.pads_end), spatial))?
+            .operator(spatial, || Ok(pads))?
             .rounding(self.rounding_type)
             .layout(self.data_format)
             .nan(self.nan)

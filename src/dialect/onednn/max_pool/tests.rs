@@ -213,9 +213,14 @@ fn lists_suit_the_spatial_axes() {
 fn pads_count_without_an_auto_pad_only() {
     for auto_pad in [AutoPad::SameUpper, AutoPad::SameLower, AutoPad::Valid] {
         let with = |pads| MaxPool { auto_pad, ..pool(3, 1, pads) };
-        let resolve = |pads| with(pads).operator(&data(&[1, 5, 1]), false).unwrap();
-        assert_eq!(resolve([1, 2]), resolve([0, 0]));
-        assert_eq!(resolve([-1, 0]), resolve([0, 0]));
+        let resolve = |pads| with(pads).operator(&data(&[1, 5, 1]), false);
+        assert_eq!(resolve([1, 2]).unwrap(), resolve([0, 0]).unwrap());
+        // They are attributes of their own, which must be valid.
+        let error = resolve([-1, 0]).unwrap_err();
+        assert!(matches!(error, Error::BadAttribute { attribute: "pads_begin", .. }), "{error}");
+        let short = MaxPool { pads_end: vec![], ..with([0, 0]) };
+        let error = short.operator(&data(&[1, 5, 1]), false).unwrap_err();
+        assert!(matches!(error, Error::AttributeLength { attribute: "pads_end", .. }), "{error}");
     }
     assert_eq!(windows(&pool(3, 1, [1, 2]), 5), 6);
 }
