@@ -350,7 +350,7 @@ fn textures_that_do_not_fit_are_refused() {
             true => recorded.unwrap(),
             false => {
                 let error = recorded.unwrap_err().to_string();
-                assert!(error.contains("result 0") && error.contains("whole words"), "{error}");
+                assert!(error.contains("result 0") && error.contains("last word"), "{error}");
             }
         }
     }

@@ -217,9 +217,9 @@ pub(crate) fn check_ids(
     }
     let values = ids.to_host(py)?;
     let known = match ids {
-        // Arrays are checked when the operator runs.
-        Input::Host(_) => Ok(()),
-        Input::Device(..) => op.checked(data, &values).map(drop),
+        Input::Device(device, _) if !device.is_cpu() => op.checked(data, &values).map(drop),
+        // Those on the host are checked when the operator runs.
+        _ => Ok(()),
     };
     known.and_then(|()| op.check_range(data, &values)).map_err(raised)
 }
@@ -243,7 +243,11 @@ async fn on_device(
         _ => None,
     };
     let operator = match (&operator, inputs, &on_host) {
-        (Operator::SegmentMax(op), [data, _], Some(ids)) => op.checked(data.desc(), ids)?.into(),
+        (Operator::SegmentMax(op), [data, given], Some(ids)) => {
+            let counted = op.checked(data.desc(), ids)?;
+            // A tensor's ids do not give the number of segments, on any device.
+            if matches!(given, Input::Host(_)) { counted.into() } else { operator }
+        }
         (Operator::SegmentMaxBackward(op), [data, _, gradient], Some(ids)) => {
             let _ = counted(&op.segment, gradient.desc()).checked(data.desc(), ids)?;
             operator

@@ -46,12 +46,19 @@ impl Tensor {
     /// The array that shares the tensor's memory.
     fn shared<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (device, tensor) = self.0.get()?;
-        let what = match (device.is_cpu(), tensor.view().is_contiguous()) {
-            (true, true) => return array_of(py, wait(py, tensor.download_async())?, false),
-            (true, false) => "a view with gaps",
-            (false, _) => "a tensor on a GPU",
+        let refused = |what: &str| {
+            Err(ArgumentError::new_err(format!("{what} is copied to make an array of it")))
         };
-        Err(ArgumentError::new_err(format!("{what} is copied to make an array of it")))
+        if !device.is_cpu() {
+            return refused("a tensor on a GPU");
+        }
+        // Two that share the memory are at one address; of copies each has its own.
+        let [first, second] = [(); 2].map(|()| wait(py, tensor.download_async()));
+        let (first, second) = (first?, second?);
+        if !first.is_empty() && first.bytes().as_ptr() != second.bytes().as_ptr() {
+            return refused("a part of a tensor");
+        }
+        array_of(py, first, false)
     }
 }
 
@@ -173,7 +180,10 @@ impl Tensor {
             None => Ok(None),
         };
         let shares = option("copy")?.is_some_and(|copy| copy.is_truthy().is_ok_and(|copy| !copy));
-        let copied = |message: PyErr| PyBufferError::new_err(message.value(py).to_string());
+        let copied = |error: PyErr| match error.is_instance_of::<ArgumentError>(py) {
+            true => PyBufferError::new_err(error.value(py).to_string()),
+            false => error,
+        };
         let array = if shares { self.shared(py).map_err(copied)? } else { self.numpy(py)? };
         match option("max_version")? {
             Some(_) => array.call_method("__dlpack__", (), options),

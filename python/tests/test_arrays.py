@@ -315,9 +315,9 @@ def test_a_tensor_that_must_not_be_copied(shape):
         assert_same(found, np.ones(shape))
         assert not found.size or np.shares_memory(found, share(tensor))
         assert not (found.size and found.flags.writeable)
-    gaps = wgmax.Tensor(np.ones((4, 6)))[:, ::2]
-    tensors = [gaps] if NO_GPU else [gaps, wgmax.Tensor(np.ones((4, 6)), "gpu")]
-    for tensor in tensors:
+    whole = wgmax.Tensor(np.ones((64, 64)))
+    tensors = [whole[:, ::2], whole[:2], whole[1:], whole[0], wgmax.Tensor(np.ones((4, 6)))[:, ::2]]
+    for tensor in tensors + ([] if NO_GPU else [wgmax.Tensor(np.ones((4, 6)), "gpu")]):
         with pytest.raises(ValueError, match="is copied to make an array"):
             np.asarray(tensor, copy=False)
         with pytest.raises(BufferError, match="is copied to make an array"):

@@ -264,9 +264,7 @@ impl Plan {
         for (position, (expected, actual)) in self.result_views().zip(results).enumerate() {
             view::check_result(position, expected.desc(), actual)?;
             if *expected != *actual {
-                return Err(
-                    actual.bad("the plan was made for a result with other offsets or pitches")
-                );
+                return Err(actual.bad("the plan has another view"));
             }
         }
         Ok(())

@@ -77,11 +77,11 @@ impl Plan {
         Ok(builder.finish())
     }
 
-    /// Whether the byte `end` after result `i` is in its last word, and written with it. Results are
-    /// numbered after the inputs.
-    pub(crate) fn overwrites(&self, i: usize, end: usize) -> bool {
+    /// Whether a kernel that writes whole words writes the bytes after result `i`, which ends within a
+    /// word. Results are numbered after the inputs.
+    pub(crate) fn overwrites_rest(&self, i: usize) -> bool {
         let writes = |launch: &&Launch| launch.results.iter().any(|range| range.buffer == i);
-        !end.is_multiple_of(4)
+        !self.bytes(i).end.is_multiple_of(4)
             && !self.launches.iter().filter(writes).all(|launch| launch.shader.kernel == &UNPACK)
     }
 

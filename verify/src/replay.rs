@@ -157,7 +157,7 @@ fn changes(old: &Value, new: &Value) -> (Vec<String>, Vec<String>) {
             circumstances.push(format!("the device {name}: {whose}"));
             // Of a new device, only what is wrong is a result.
             let none = |found: &Value| found.is_null() || *found == 0 || *found == json!([]);
-            for key in ["mismatches", "errors", "given_up", "findings"] {
+            for key in ["mismatches", "errors", "findings"] {
                 if !none(&after[key]) {
                     results.push(format!("the {key} of {name}, which is new"));
                 }

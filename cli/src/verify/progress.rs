@@ -29,7 +29,8 @@ impl Progress {
             bar.set_style(bar.style().progress_chars("█▉▊▋▌▍▎▏ "));
             bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(8));
         }
-        let end = End { cases: choice.case.map(|_| 1).or(choice.cases), time: choice.time };
+        let cases = choice.case.map(|_| 1).or(choice.done).or(choice.cases);
+        let end = End { cases, time: choice.time };
         Self { start: Instant::now(), end, display }
     }
 

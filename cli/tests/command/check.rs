@@ -40,6 +40,9 @@ fn checks_cases_and_reports_each() {
     let shown = stdout(&output);
     assert!(shown.contains("2 passed, 0 failed, 0 in error, 1 unsupported"), "{shown}");
     assert!(shown.contains("NoSuchPool"), "{shown}");
+    // Without a case that passed, nothing was checked.
+    let nothing = wgmax(&["check", "--device", "cpu", pool.to_str().unwrap()]);
+    assert_eq!(nothing.status.code(), Some(1), "{nothing:?}");
 
     write_case(&cases.join("wrong"), 3.0, "ok", 0);
     write_case(&cases.join("accepted"), 2.0, "error", 0);

@@ -331,6 +331,11 @@ fn names() {
         let between = format!("invalid value '{pair}' for '--between <A,B>': {lists}");
         answers(&at, &["compare", "reduce-max", &x, "--between", &pair], &between);
     }
+    let lists = "auto may be the CPU; `wgmax devices` lists the devices; try";
+    let between = format!("invalid value 'cpu,auto' for '--between <A,B>': {lists}");
+    answers(&at, &["compare", "reduce-max", &x, "--between", "cpu,auto"], &between);
+    let device = format!("invalid value 'Auto' for '--device <DEVICE>': {lists}");
+    answers(&at, &["verify", "--device", "Auto", "--cases", "1"], &device);
     answers(
         &at,
         &["shader", "reduce_rows", "f32", "--flag", "unaligned"],

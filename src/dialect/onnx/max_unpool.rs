@@ -18,8 +18,8 @@ use crate::tensor::{ElementType, Tensor, TensorDesc};
 /// The text does not define how indices count in a larger result. ONNX's own tests count in the
 /// smallest shape without pads, placed at the origin of the result; ONNX Runtime and PyTorch count
 /// in the result: see [`MaxUnpool::indices_in_result`]. If the smallest shape does not fit into
-/// `output_shape`, indices count in the result: so it is for the shape that a pooling with pads
-/// had. If several values have the same index, the last is stored; an index that names no element
+/// `output_shape`, indices count in the result: so it usually is for the shape that a pooling with
+/// pads had. If several values have the same index, the last is stored; an index that names no element
 /// is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

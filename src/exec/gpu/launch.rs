@@ -187,7 +187,7 @@ impl Gpu {
 
 impl Launch {
     /// Whether a source and a result are in one buffer. Then all sources are bound as writable.
-    fn shares_a_buffer<'a>(&self, locate: &impl Fn(&Range) -> (&'a wgpu::Buffer, u64)) -> bool {
+    fn shares_a_buffer<'a>(&self, locate: &dyn Fn(&Range) -> (&'a wgpu::Buffer, u64)) -> bool {
         let is_result =
             |source: &Range| self.results.iter().any(|r| locate(r).0 == locate(source).0);
         self.sources.iter().any(is_result)
@@ -200,7 +200,7 @@ impl Step {
         &self,
         binding: u32,
         range: &Range,
-        locate: &impl Fn(&Range) -> (&'a wgpu::Buffer, u64),
+        locate: &dyn Fn(&Range) -> (&'a wgpu::Buffer, u64),
     ) -> (&'a wgpu::Buffer, std::ops::Range<u64>) {
         // Only the first source is read in blocks.
         let multiple = if binding == 1 && !self.shader.words { PADDING } else { 4 };
@@ -215,23 +215,25 @@ impl Step {
 pub(super) fn aliases<'a>(
     plan: &Plan,
     compiled: &Compiled,
-    locate: &impl Fn(&Range) -> (&'a wgpu::Buffer, u64),
+    locate: &dyn Fn(&Range) -> (&'a wgpu::Buffer, u64),
 ) -> Option<[(usize, std::ops::Range<u64>); 2]> {
-    let launches = plan.launches.iter().zip(&compiled.steps);
-    let mut shared = launches.filter(|(launch, _)| launch.shares_a_buffer(locate));
-    shared.find_map(|(launch, step)| {
-        let bound: Vec<_> = launch
-            .ranges()
-            .map(|(binding, range)| (range.buffer, step.bound(binding, range, locate)))
-            .collect();
-        bound.iter().enumerate().find_map(|(i, (other, (buffer, theirs)))| {
-            let mut later = bound[i + 1..].iter();
-            let overlaps = later.find(|(_, (own, mine))| {
-                own == buffer && mine.start.max(theirs.start) < mine.end.min(theirs.end)
+    for (launch, step) in plan.launches.iter().zip(&compiled.steps) {
+        if !launch.shares_a_buffer(locate) {
+            continue;
+        }
+        let mut bound: Vec<(usize, &wgpu::Buffer, std::ops::Range<u64>)> = Vec::new();
+        for (binding, range) in launch.ranges() {
+            let (buffer, bytes) = step.bound(binding, range, locate);
+            let other = bound.iter().find(|(_, other, theirs)| {
+                *other == buffer && bytes.start.max(theirs.start) < bytes.end.min(theirs.end)
             });
-            overlaps.map(|(mine, (_, bytes))| [(*mine, bytes.clone()), (*other, theirs.clone())])
-        })
-    })
+            if let Some((other, _, theirs)) = other {
+                return Some([(range.buffer, bytes), (*other, theirs.clone())]);
+            }
+            bound.push((range.buffer, buffer, bytes));
+        }
+    }
+    None
 }
 
 /// Binds `size` bytes of a buffer, from an offset on.

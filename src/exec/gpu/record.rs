@@ -281,10 +281,9 @@ impl Prepared {
         let is_result = i >= self.plan.inputs.len();
         let staged = range.staged(&self.plan.view(i), is_result);
         let staged = staged.map_err(|reason| self.bad_texture(i, reason))?;
-        let end = self.plan.bytes(i).end;
-        if is_result && !staged.whole && self.plan.overwrites(i, end) && staged.is_texel(end) {
-            let reason = "results are written in whole words, which would change other elements of the \
-                          texels; use Device::prepare_into";
+        let is_texel = || staged.is_texel(self.plan.bytes(i).end);
+        if is_result && !staged.whole && self.plan.overwrites_rest(i) && is_texel() {
+            let reason = "other texels share its last word, which is written; use prepare_into";
             return Err(self.bad_texture(i, reason.to_string()));
         }
         let mut buffers = self.staging.lock().unwrap_or_else(PoisonError::into_inner);

@@ -89,7 +89,7 @@ impl Gpu {
         measured.ceiling_how = shape.to_string();
         measured.copies = copies.len();
 
-        // Two rounds warm up, after which the bind groups of all copies are kept. Peers have as many.
+        // Two rounds warm up, after which the bind groups of all copies are kept.
         let (warm, timed) = (2 * copies.len(), copies.len().max(5));
         let mut walls = Times::default();
         for (i, copy) in copies.iter().cycle().take(warm + timed).enumerate() {

@@ -83,13 +83,11 @@ impl Inference<'_> {
     fn pairs(&self, operator: impl Fn(f64, f64) -> f64) -> Option<Vec<f64>> {
         let (a, b) = (self.numbers(0).ok()?, self.numbers(1).ok()?);
         let [first, second] = [self.input(0).ok()?, self.input(1).ok()?];
-        let alike = first.shape() == second.shape() || a.len() == 1 || b.len() == 1;
-        if !alike {
+        if first.shape() != second.shape() && a.len() != 1 && b.len() != 1 {
             return None;
         }
         let at = |x: &[f64], i: usize| if x.len() == 1 { x[0] } else { x[i] };
         let count = if a.len() == 1 { b.len() } else { a.len() };
-        (b.len() == 1 || b.len() == count)
-            .then(|| (0..count).map(|i| operator(at(&a, i), at(&b, i))).collect())
+        Some((0..count).map(|i| operator(at(&a, i), at(&b, i))).collect())
     }
 }
