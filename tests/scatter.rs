@@ -672,3 +672,24 @@ fn what_does_not_belong_together_is_refused() {
     let error = outside.infer([&data, &desc(i32, &[2, 3])]).unwrap_err();
     assert!(matches!(error, Error::BadAttribute { attribute: "indices_within", .. }), "{error}");
 }
+
+/// A pooling with pads, and its values back at their places, as ONNX has both.
+#[test]
+fn a_pooling_with_pads_is_undone() {
+    let data: Vec<f32> = (0..64u8).map(|i| f32::from((i * 37) % 64)).collect();
+    let data = Tensor::from_slice([1, 1, 8, 8], &data).unwrap();
+    let pool = MaxPool::new([3, 3]).strides([2, 2]).pads([1, 1], [1, 1]);
+    let mut unpool = wgmax::dialect::onnx::MaxUnpool::new(22, [3, 3]);
+    (unpool.strides, unpool.pads) = (vec![2, 2], vec![1; 4]);
+    for device in devices() {
+        let pooled = pool.clone().indices(Indices::default()).run(&device, [&data]).unwrap();
+        let (x, i) = (pooled[0].desc(), pooled[1].desc());
+        let unpool = unpool.operator(x, i, Some(&[1, 1, 8, 8])).unwrap();
+        let found = unpool.run(&device, [&pooled[0], &pooled[1]]).unwrap();
+        let [found, data, maxima] =
+            [&found[0], &data, &pooled[0]].map(|tensor| tensor.as_slice::<f32>().unwrap());
+        for (found, own) in found.iter().zip(data) {
+            assert_eq!(*found, if maxima.contains(own) { *own } else { 0.0 });
+        }
+    }
+}

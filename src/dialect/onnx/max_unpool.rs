@@ -225,30 +225,6 @@ mod tests {
         }
     }
 
-    /// A pooling with pads, and its values back at their places.
-    #[cfg(feature = "cpu")]
-    #[test]
-    fn a_pooling_with_pads_is_undone() {
-        use crate::Run;
-
-        let data: Vec<f32> = (0..64).map(|i| ((i * 37) % 64) as f32).collect();
-        let data = Tensor::from_slice([1, 1, 8, 8], &data).unwrap();
-        let pool = operator::MaxPool::new([3, 3]).strides([2, 2]).pads([1, 1], [1, 1]);
-        let cpu = crate::Device::cpu();
-        let pooled = pool.indices(operator::Indices::default()).run(&cpu, [&data]).unwrap();
-        let mut op = MaxUnpool::new(22, [3, 3]);
-        (op.strides, op.pads) = (vec![2, 2], vec![1; 4]);
-        let (x, i) = (pooled[0].desc(), pooled[1].desc());
-        assert_eq!(x.shape(), [1, 1, 4, 4]);
-        let op = op.operator(x, i, Some(&[1, 1, 8, 8])).unwrap();
-        let found = op.run(&cpu, [&pooled[0], &pooled[1]]).unwrap();
-        let (found, data) = (found[0].as_slice::<f32>().unwrap(), data.as_slice::<f32>().unwrap());
-        let maxima = pooled[0].as_slice::<f32>().unwrap();
-        for (found, own) in found.iter().zip(data) {
-            assert_eq!(*found, if maxima.contains(own) { *own } else { 0.0 });
-        }
-    }
-
     #[test]
     fn bad_attributes_are_refused() {
         let of = |kernel: &[i64], strides: &[i64], pads: &[i64]| {
