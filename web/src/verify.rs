@@ -74,6 +74,8 @@ impl Sweep {
         report.command = format!("the page \"Verify\" in {browser}");
         report.system = browser;
         report.sweep.is_cut_off = cut_off;
+        // The page runs the cases in the order of their numbers, until it is stopped.
+        report.sweep.choice.cases = Some(report.sweep.cases);
         report.sweep.elapsed = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         json::object(&report).to_string()
     }

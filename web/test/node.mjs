@@ -52,7 +52,8 @@ for (const on of [device, await wgmax.open('cpu')]) {
 
 const verification = new Verification(device, { seed: 20 });
 while (verification.cases < CASES) {
-    const outcome = await within(60, `case ${verification.cases}`, verification.next());
+    // The gradient of a pooling with wide dilations takes minutes on a software driver.
+    const outcome = await within(600, `case ${verification.cases}`, verification.next());
     if (!outcome) break;
     if (verification.cases % 250 === 0) console.log(`${verification.cases} cases in ${verification.seconds.toFixed(0)} s`);
     if (outcome.verdict !== 'same') console.log(`case ${outcome.index}: ${outcome.verdict} ${outcome.error ?? ''}`);
