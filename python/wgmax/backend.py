@@ -21,20 +21,9 @@ from onnx import helper, numpy_helper
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from . import _wgmax
+from . import onnx as _operators
 
-OPERATORS = frozenset(
-    [
-        "ArgMax",
-        "ArgMin",
-        "GlobalMaxPool",
-        "MaxPool",
-        "MaxUnpool",
-        "ReduceMax",
-        "ReduceMin",
-        "ScatterElements",
-        "ScatterND",
-    ]
-)
+OPERATORS = frozenset(_operators.__all__) - {"compare_model"}
 """The operators that wgmax has: of ScatterElements and ScatterND the reductions max and min."""
 
 
