@@ -87,6 +87,15 @@ fn large_pools() -> Vec<(MaxPool, Vec<usize>)> {
             vec![1, 2, 12, 30, 40],
         ),
         (MaxPool::new([3, 2]).strides([2, 1]).layout(Layout::Nxc), vec![2, 40, 30, 6]),
+        // Strides and dilations with common divisors, and without.
+        (
+            MaxPool::new([3, 4]).strides([4, 3]).dilations([6, 2]).pads([7, 3], [9, 4]),
+            vec![1, 1, 90, 120],
+        ),
+        (
+            MaxPool::new([5, 2]).strides([3, 6]).dilations([4, 9]).pads([14, 8], [3, 0]),
+            vec![2, 1, 80, 66],
+        ),
     ]
 }
 
@@ -264,6 +273,37 @@ fn loops_keep_to_the_limit() {
             Ok(_) => assert!(fits),
             Err(Error::OverLimit { needed: 90, allowed: 89, .. }) => assert!(!fits),
             Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// Windows whose taps are far apart pass many elements without having them: these are not visited.
+#[test]
+fn dilated_windows_are_few() {
+    let devices = devices();
+    for (kernel, stride, dilation, size, pad) in [
+        (2, 1, 1994, 4000, 0),
+        (3, 2, 701, 3000, 700),
+        // A third of the elements is in no window.
+        (4, 6, 639, 5000, 1277),
+        (2, 70_001, 65_537, 150_000, 0),
+        (3, 65_537, 70_001, 150_000, 70_000),
+    ] {
+        let pool = MaxPool::new([kernel]).strides([stride]).dilations([dilation]);
+        let pool = pool.pads([pad], [pad]).indices(Indices::default());
+        for layout in [Layout::Ncx, Layout::Nxc] {
+            let pool = pool.clone().layout(layout);
+            let shape = if layout == Layout::Ncx { [1, 2, size] } else { [1, size, 2] };
+            for t in [ElementType::F32, ElementType::F16] {
+                let [data, gradient] = inputs(t, &pool, &shape, 2);
+                let saved = oracle::run(&pool.clone().into(), &[&data]).unwrap().remove(1);
+                let from = MaxPoolBackward::new(pool.clone()).from_indices(data.shape());
+                let own = Limits::from_wgpu(&wgmax::wgpu::Limits::default());
+                let limits = limited(own, |limits| limits.max_iterations = 100);
+                let descs = [saved.desc(), gradient.desc()];
+                from.plan(descs, &limits, &Tuning::hardware()).unwrap();
+                check(&devices, &from.into(), &[&saved, &gradient]);
+            }
         }
     }
 }

@@ -205,14 +205,14 @@ const VARIANTS: [(&str, [usize; 3]); 29] = [
     ("pack", [1, 1, 1]),
     ("pool_blocks", [2, 2, 2]),
     ("pool_gather", [11, 11, 11]),
-    ("pool_gradient", [3, 3, 3]),
+    ("pool_gradient", [5, 5, 5]),
     ("pool_gradient_rows", [0, 1, 1]),
     // Its samples differ in the number of results.
     ("pool_pyramid", [3, 3, 3]),
     // It finds positions only of elements of one word.
     ("pool_sliding_window", [20, 40, 20]),
     ("pool_tile", [7, 5, 5]),
-    ("pool_tile_gradient", [1, 1, 1]),
+    ("pool_tile_gradient", [2, 2, 2]),
     ("reduce_column_tiles", [1, 1, 1]),
     ("reduce_columns", [2, 2, 2]),
     ("reduce_columns_index", [4, 4, 4]),

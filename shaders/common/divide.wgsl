@@ -24,6 +24,13 @@ fn scaled(n: u32, low: u32, high: u32) -> u32 {
     return high_product(n, high) + select(0u, 1u, sum < carry);
 }
 
+// The remainder of the product of n and a factor below a divisor `by`, which is below 2^31. `ratio` is
+// the quotient of 2^32 * factor and `by`: so it gives a quotient that is right, or 1 too small.
+fn product_remainder(n: u32, factor: u32, ratio: u32, by: u32) -> u32 {
+    let rest = low_product(n, factor) - low_product(high_product(n, ratio), by);
+    return select(rest, rest - by, rest >= by);
+}
+
 // The low word of a product. The products of halves fit a word.
 fn low_product(a: u32, b: u32) -> u32 {
     let high = (a >> 16u) * (b & 0xffffu) + (a & 0xffffu) * (b >> 16u);

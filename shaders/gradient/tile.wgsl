@@ -10,6 +10,7 @@ import package::common::invocation::{Invocation, group_number};
 import package::common::store::PER_STORE;
 import package::gradient::elements::gradient;
 @if(!bits16) import package::gradient::elements::store_sum;
+import package::gradient::span::{Span, span_at};
 import package::gradient::sum::{NOTHING, Sum, add_rounded};
 @if(bits16) import package::gradient::sum::narrow;
 import package::pool::box::{
@@ -29,20 +30,9 @@ var<workgroup> maxima: array<u32, MAXIMA>;
 // Windows of an invocation.
 const SHARE: u32 = (MAXIMA + WORKGROUP - 1u) / WORKGROUP;
 
-// The first window of a tile that covers an element along an axis, and the one after the last.
-struct Span {
-    begin: u32,
-    end: u32,
-}
-
+// The windows of a tile.
 fn span(i: u32, distance: u32) -> Span {
-    let reach = params.windows.axes[i].reach;
-    // Begins with the first window that reaches so far.
-    let reached = max(distance, reach) - reach;
-    let by = params.by_stride[i];
-    let begin = small_quotient(reached + by.x - 1u, by);
-    let end = min(small_quotient(distance, by) + 1u, params.tiles.windows[i]);
-    return Span(begin, end);
+    return span_at(i, params.windows.axes[i], params.tiles.windows[i], distance);
 }
 
 // Finds the maximum of a window of the tile, and returns the window's gradient.
@@ -74,10 +64,10 @@ fn sum_of(tile: Tile, element: vec3<u32>) -> Sum {
     let first = span(0u, at.x);
     let second = span(1u, at.y);
     let third = span(2u, at.z);
-    for (var i = first.begin; i < first.end; i++) {
-        for (var j = second.begin; j < second.end; j++) {
+    for (var i = first.begin; i < first.end; i += first.step) {
+        for (var j = second.begin; j < second.end; j += second.step) {
             let row = (i * params.tiles.windows.y + j) * params.tiles.windows.z;
-            for (var k = third.begin; k < third.end; k++) {
+            for (var k = third.begin; k < third.end; k += third.step) {
                 if maxima[row + k] == key {
                     sum = add_rounded(sum, keys[row + k]);
                 }

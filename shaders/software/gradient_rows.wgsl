@@ -58,7 +58,7 @@ fn main(at: Invocation) {
 // The windows of the first axis that touch rows: the first one, and the one after the last.
 fn windows_of(top: u32, bottom: u32) -> vec2<u32> {
     let axis = params.windows.axes[0];
-    let by_stride = params.windows.by_stride[0];
+    let by_stride = params.windows.spacing[0].by_stride;
     let reach = i32(axis.reach);
     let reached = max(i32(top) - axis.start, reach) - reach;
     let begin = quotient(u32(reached) + axis.stride - 1u, by_stride);

@@ -15,6 +15,7 @@ mod reduce_max;
 mod scatter;
 mod scatter_max;
 mod segment_max;
+mod span;
 mod sum;
 mod tile;
 

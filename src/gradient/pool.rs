@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use bytemuck::{Zeroable, cast_slice, cast_slice_mut};
 
+use super::span::{Spacing, max_windows};
 use super::sum::{Gradient, with_gradient};
 use crate::base::error::{Error, Result};
 use crate::base::threads;
@@ -17,10 +18,11 @@ use crate::vector::PARALLEL_FROM;
 use crate::wgsl::params;
 
 /// Sums of the gradients of windows, by the indices of their maxima. `shared_out`: windows split an
-/// axis evenly. `small`: numbers and places within a plane are below [`SMALL`].
+/// axis evenly. `wide`: numbers or places within a plane may be [`SMALL`] or more. `dilated`: taps of
+/// a window are apart.
 pub(super) static POOL: Kernel = Kernel::new::<Windows>("pool_gradient", "gradient/pool", run)
-    .flags(&["shared_out", "small"])
-    .only(|element, flags| element.is_float() && flags < 3);
+    .flags(&["shared_out", "wide", "dilated"])
+    .only(|element, flags| element.is_float() && !matches!(flags, 1 | 5 | 7));
 
 /// Axes of a launch from the first to the last one with windows.
 const AXES: usize = 3;
@@ -50,10 +52,8 @@ params! {
         pub axes: [params::Axis; AXES],
         /// The windows of each element, if windows split an axis evenly.
         pub turned: [params::Axis; AXES],
-        /// Divisors of each axis: the stride, the distance of a window's taps, and the pitch of
-        /// elements.
-        pub by_stride: [[u32; 4]; AXES],
-        pub by_dilation: [[u32; 4]; AXES],
+        pub spacing: [Spacing; AXES],
+        /// Divisors: the pitch of elements along each axis.
         pub by_pitch: [[u32; 4]; AXES],
         /// Divisors: the elements of a place along the outer axis, and the places of a period.
         pub by_unit: [u32; 4],
@@ -151,7 +151,7 @@ impl Planes<'_> {
 fn iterations(group: &Group) -> u64 {
     let spans = group.axes.iter().map(|axis| match group.shares_out() {
         true => axis.turned().taps,
-        false => (axis.reach / axis.stride + 1).min(axis.outputs),
+        false => max_windows(axis),
     });
     let nested = spans.scan(1u64, |all, span| {
         *all = all.saturating_mul(span);
@@ -302,8 +302,8 @@ fn push(
         first_index = first_index.wrapping_add((place.wrapping_mul(all.unit_elements())) as u32);
     }
     // A special kernel divides by `quotient`.
-    let small = tuning.special.is_none() && !all.shares_out() && unit.max(far(&part)) < SMALL;
-    let within = |by: u32| if small { small_divisor(by.into()) } else { divisor(by.into()) };
+    let wide = tuning.special.is_some() || all.shares_out() || unit.max(far(&part)) >= SMALL;
+    let within = |by: u32| if wide { divisor(by.into()) } else { small_divisor(by.into()) };
     let params = Windows {
         elements: elements as u32,
         result_base,
@@ -315,8 +315,7 @@ fn push(
         padding: 0,
         axes,
         turned,
-        by_stride: axes.map(|axis| within(axis.stride.max(1))),
-        by_dilation: axes.map(|axis| divisor(axis.dilation.into())),
+        spacing: part.axes.map(|axis| Spacing::new(&axis, wide)),
         by_pitch: axes.map(|axis| within(axis.pitch)),
         by_unit: divisor(unit),
         by_period: divisor(if turns { period } else { 1 << 31 }),
@@ -330,7 +329,9 @@ fn push(
         return builder
             .push_words(LaunchDesc { purpose, shader, params, sources, results }, groups);
     }
-    let shader = builder.shader(&POOL).with("shared_out", all.shares_out()).with("small", small);
+    let dilated = all.axes.iter().any(|axis| axis.dilation > 1);
+    let shader = builder.shader(&POOL).with("shared_out", all.shares_out());
+    let shader = shader.with("wide", wide).with("dilated", dilated);
     let launch = LaunchDesc { purpose, shader, params: &params, sources, results };
     let invocations = elements.div_ceil(builder.per_word()) + 1;
     builder.push(launch, invocations)

@@ -3,6 +3,7 @@
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::pool::{self as sums, Planes, Rows, Sum, parts};
+use super::span::{Spacing, max_windows};
 use super::sum::{Gradient, with_gradient};
 use crate::base::error::Result;
 use crate::base::threads;
@@ -14,8 +15,10 @@ use crate::tensor::key::Ranking;
 use crate::tensor::{ElementType, Outputs, TensorDesc};
 use crate::wgsl::params;
 
-/// Sums of the gradients of windows. The same launch finds their maxima.
+/// Sums of the gradients of windows. The same launch finds their maxima. `dilated`: taps of a window are
+/// apart.
 pub(super) static TILE: Kernel = Kernel::new::<Params>("pool_tile_gradient", "gradient/tile", run)
+    .flags(&["dilated"])
     .constants(&[("KEYS", |shader| keys(shader.element)), ("MAXIMA", |_| MAXIMA)])
     .only(|element, _| element.is_float());
 
@@ -56,11 +59,10 @@ params! {
         /// which may be negative.
         step: [u32; 4],
         first: [u32; 4],
-        /// Small divisors: the words of a row of elements, the rows of a tile along axis 1, and the
-        /// strides.
+        /// Small divisors: the words of a row of elements, and the rows of a tile along axis 1.
         by_words: [u32; 4],
         by_elements1: [u32; 4],
-        by_stride: [[u32; 4]; 3],
+        spacing: [Spacing; 3],
     }
 }
 
@@ -194,9 +196,9 @@ impl Tile {
     /// Iterations of an invocation.
     fn iterations(&self, builder: &Builder<'_>) -> u64 {
         let each = |all: u64| all.div_ceil(builder.workgroup());
-        let spans = self.group.axes.iter().map(|axis| axis.reach / axis.stride + 1);
-        let spans: u64 = spans.product();
+        let spans: u64 = self.group.axes.iter().map(max_windows).product();
         each(self.all(|axis| axis.cover))
+            + 2 * each(MAXIMA)
             + each(self.all(|axis| axis.windows)) * self.taps()
             + each(self.all(|axis| axis.elements)) * spans * builder.per_word()
     }
@@ -223,6 +225,7 @@ impl Tile {
         let (result, result_base) = builder.range(Region::all(RESULT).after(elements), count);
         let tiles = [0, 1, 2].map(|i: usize| group.axes[i].size.div_ceil(axes[i].elements));
         let words = axes[2].elements / builder.per_word();
+        let dilated = group.axes.iter().any(|axis| axis.dilation > 1);
         let along = axes.map(|axis| axis.windows);
         let cover = axes.map(|axis| axis.cover);
         let sizes = |of: fn(&Along) -> u32, last: u64| {
@@ -239,11 +242,11 @@ impl Tile {
             first: sizes(|axis| axis.first as u32, 0),
             by_words: small_divisor(words),
             by_elements1: small_divisor(axes[1].elements),
-            by_stride: group.axes.map(|axis| small_divisor(axis.stride)),
+            spacing: group.axes.map(|axis| Spacing::new(&axis, false)),
         };
         let launch = LaunchDesc {
             purpose: "sums of the gradients of windows, whose maxima are found",
-            shader: builder.shader(&TILE),
+            shader: builder.shader(&TILE).with("dilated", dilated),
             params: &params,
             sources: vec![data, gradient],
             results: vec![result],

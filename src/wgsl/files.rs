@@ -15,7 +15,7 @@ files! {
         "block" "divide" "element" "fill" "invocation" "join" "key" "memory" "pack" "rank" "source"
         "store" "unpack" "vector" "view";
     "gradient":
-        "claim" "elements" "places" "pool" "scatter" "sum" "tile";
+        "claim" "elements" "places" "pool" "scatter" "span" "sum" "tile";
     "pool":
         "blocks" "box" "gather" "numbering" "pyramid" "sliding_window" "tile" "tile_search"
         "windows";

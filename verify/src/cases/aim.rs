@@ -128,9 +128,10 @@ fn turns(kernel: &Kernel) -> usize {
         "reduce_columns" => 3,
         "reduce_column_tiles" => 2,
         // From data and from saved indices, with one launch and with several.
-        "gradient_scatter" | "pool_gradient" => 3,
-        // For each number of axes, in one piece and in several.
-        "pool_gradient_rows" | "pool_tile_gradient" => 4,
+        "gradient_scatter" => 3,
+        // The same, and for each number of axes; these have more variants.
+        "pool_gradient" | "pool_tile_gradient" => 2,
+        "pool_gradient_rows" => 4,
         _ => 1,
     }
 }
