@@ -15,6 +15,8 @@ pub struct Prepared {
     pub name: String,
     pub case: Case,
     pub plan: Plan,
+    /// How often loops of the plan may run.
+    pub max_iterations: u32,
     pub inputs: Vec<(Tensor, View)>,
     /// The results that are checked: the buffer of each, its layout, and its expected values.
     pub expected: Vec<(usize, View, Tensor)>,
@@ -37,7 +39,7 @@ impl Prepared {
         // A tensor of bools holds only 0 and 1, and views have other bytes between elements.
         let is_bool = |tensor: &Tensor| tensor.element_type() == ElementType::Bool;
         case.overrides.views = case.overrides.views.filter(|_| !case.tensors.iter().any(is_bool));
-        let plan = case.plan_within(limits, &Tuning::hardware())?;
+        let (plan, limits) = case.plan_within(limits, &Tuning::hardware())?;
         let uploaded = case.upload(&cpu, &plan)?;
         let results = cpu.execute(&plan, uploaded.iter().collect::<Vec<_>>())?;
         let inputs = uploaded.into_iter().map(|input| {
@@ -54,7 +56,8 @@ impl Prepared {
             .map(|(result, buffer)| Ok((buffer, result.view().clone(), result.download()?)))
             .collect::<wgmax::Result<_>>()?;
         let name = format!("{name}, {tuning}");
-        Ok(Self { name, case, plan, inputs, expected, are_right, is_rare: false })
+        let max_iterations = limits.max_iterations;
+        Ok(Self { name, case, plan, max_iterations, inputs, expected, are_right, is_rare: false })
     }
 
     /// Whether a device has the expected results.

@@ -63,6 +63,9 @@ pub const POSITIONS: &str = "positions are chosen in a way that the machine does
 /// None of these: a gap in the proof, or a fault.
 pub const OPEN: &str = "NOT KNOWN";
 
+/// Planners do not count loops of a fixed length: over the elements of a block, or the steps of a tree.
+const FIXED: u32 = 16;
+
 /// A machine that refuses all that it can: loops that run longer than `max_iterations`, and plans that take
 /// more iterations than are `left`.
 struct Strict {
@@ -74,13 +77,31 @@ impl Watch for Strict {
     const STRICT: bool = true;
 
     fn max_iterations(&self) -> u32 {
-        self.max_iterations
+        self.max_iterations.max(FIXED)
     }
 
     fn iteration(&mut self, _: u32, began: u32) -> Result<()> {
         self.left = self.left.saturating_sub(began.into());
         ensure!(self.left > 0, "loops do not end");
         Ok(())
+    }
+}
+
+/// What was followed to the end, and is not what the operator defines: a fault, and no gap of the proof.
+#[derive(Debug)]
+struct Contradicted(String);
+
+impl std::fmt::Display for Contradicted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Contradicted {}
+
+impl Contradicted {
+    fn unless(is_right: bool, what: impl FnOnce() -> String) -> Result<()> {
+        if is_right { Ok(()) } else { Err(Self(what()).into()) }
     }
 }
 
@@ -110,7 +131,7 @@ impl<'a> Task<'a> {
             tensors: case.case.inputs(),
             inputs: &case.inputs,
             expected: &case.expected,
-            max_iterations: limits().max_iterations,
+            max_iterations: case.max_iterations,
         }
     }
 
@@ -177,8 +198,11 @@ impl<'a> Task<'a> {
         run::run_in(self.plan, memory, side, program, &mut strict, |_, _| ())
     }
 
-    /// Why a plan of such an operator may not be proven.
-    fn kind(&self) -> &'static str {
+    /// Why a plan of such an operator may not be proven, by the machine's error.
+    fn kind(&self, error: &anyhow::Error) -> &'static str {
+        if error.is::<Contradicted>() {
+            return OPEN;
+        }
         // A scatter with positions has two such launches for each part of the rows: elements and places.
         let is_finish = |launch: &&Launch| {
             let shader = launch.shader();
@@ -368,8 +392,9 @@ impl<'a> Task<'a> {
         let byte = mix(bytes(memory, buffer, size, place));
         let all: &[u8] = bytemuck::cast_slice(memory.words(buffer));
         let right = all[place * size..][..size] == expected.bytes()[number * size..][..size];
-        ensure!(byte == PLAIN && right, "result {number} has no elements, and is not empty");
-        Ok(())
+        let what = memory.shadow.describe(byte);
+        ensure!(byte == PLAIN, "result {number} has no elements, but is {what}");
+        Contradicted::unless(right, || format!("result {number} has no elements, and is not empty"))
     }
 
     /// A result is the maximum of a set; if positions are found, it is the element that wins.
@@ -398,12 +423,10 @@ impl<'a> Task<'a> {
         let found = sets.list(found);
         let lost = wanted.iter().filter(|element| found.binary_search(element).is_err()).count();
         let foreign = found.iter().filter(|element| !wanted.contains(element)).count();
-        ensure!(
-            lost + foreign == 0,
-            "lacks {lost} of its {} elements, and has {foreign} that are not its own",
-            wanted.len()
-        );
-        Ok(())
+        Contradicted::unless(lost + foreign == 0, || {
+            let all = wanted.len();
+            format!("lacks {lost} of its {all} elements, and has {foreign} that are not its own")
+        })
     }
 
     /// A position is that of the element that wins, whichever does.
@@ -443,7 +466,9 @@ impl<'a> Task<'a> {
                 let byte = mix(shade);
                 ensure!(byte == PLAIN, "{}", memory.shadow.describe(byte));
                 let right = (right as u64 >> (32 * i)) as u32;
-                ensure!(found == right, "{found} for {right} where element {winner} wins");
+                Contradicted::unless(found == right, || {
+                    format!("{found} for {right} where element {winner} wins")
+                })?;
             }
         }
         Ok(())
@@ -483,7 +508,10 @@ pub fn judge(task: &Task) -> Outcome {
     kernels.dedup();
     let clean =
         task.sanitize(8, Order::Ascending).and_then(|()| task.sanitize(1, Order::Descending));
-    let proven = text(task.prove()).map_err(|what| NotProven { kind: task.kind(), what });
+    let proven = task.prove().map_err(|error| {
+        let (kind, what) = (task.kind(&error), format!("{error:#}"));
+        NotProven { kind, what }
+    });
     Outcome { name: task.name.to_string(), kernels, clean: text(clean), proven }
 }
 
@@ -719,6 +747,8 @@ mod tests {
                 "key_above(other, rank) | (false",
             ),
             (false, "(b.place < a.place)", "(b.place > a.place)"),
+            (false, "(key_equal(other, rank) & ", "(key_equal(other, rank) == "),
+            (false, "(key_equal(other, rank) & ", "(key_equal(other, rank) != "),
             (true, "!key_above(best.rank, rank), by.last", "key_above(rank, best.rank), by.last"),
             (false, "(by.last | (found.place == NO_PLACE))", "true"),
             (true, "(by.last | (found.place == NO_PLACE))", "(found.place == NO_PLACE)"),
@@ -800,6 +830,8 @@ mod tests {
             (ElementType::F64, true, "item + 1u]) == key.x", "item]) == key.x"),
             (ElementType::F64, true, "item + 1u]) == key.x", "item + 1u]) > key.x"),
             (ElementType::F64, true, "return high & (", "return true & ("),
+            (ElementType::F64, true, "return high & (", "return high == ("),
+            (ElementType::F64, true, "return high & (", "return high != ("),
         ] {
             let data = Tensor::from_bytes(t, [60, 3], &vec![1; 180 * t.size()]).unwrap();
             let mut op = SegmentMax::unsorted().num_segments(2);

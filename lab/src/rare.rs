@@ -36,6 +36,7 @@ pub fn ends() -> Result<Vec<Prepared>> {
             expected: expected.collect::<Result<_>>()?,
             case: Case { operator, tensors: vec![tensor], overrides: own() },
             plan,
+            max_iterations: limits.max_iterations,
             inputs: vec![(memory, view)],
             are_right: true,
             is_rare: true,
@@ -102,6 +103,7 @@ pub fn pyramids() -> Result<Vec<Prepared>> {
                     overrides: own(),
                 },
                 plan: plan.clone(),
+                max_iterations: limits.max_iterations,
                 inputs: vec![(data.clone(), layout.clone())],
                 expected: vec![(1 + i, view, result)],
                 are_right: true,
@@ -202,7 +204,7 @@ fn gradients() -> Result<Vec<Case>> {
         (pool(&[2]), &[1, 1, 1345]),
         (pool(&[2, 2]), &[1, 1, 33, 43]),
     ];
-    let from_indices: [(MaxPool, i64, ElementType, &[usize], PlanOverrides); 10] = [
+    let from_indices: [(MaxPool, i64, ElementType, &[usize], PlanOverrides); 13] = [
         (pool(&[2, 2]).strides([2, 1]), 0, F32, &[1, 1, 4, 4], own()),
         (pool(&[2, 2]), 0, F32, &[1, 1, 3, 3], own()),
         (pool(&[2]), 0, F32, &[1, 1, 8], own()),
@@ -222,6 +224,11 @@ fn gradients() -> Result<Vec<Case>> {
             &[1, 1, 2, 2, 3],
             own(),
         ),
+        // Windows without elements, whose distance from the first element is none of a tap, or below 0.
+        (pool(&[2]).strides([2]).dilations([2]).pads([1], [2]), 0, F32, &[1, 1, 1], own()),
+        (pool(&[2]).dilations([3]).pads([1], [2]), 0, F32, &[1, 1, 1], own()),
+        // More windows than elements.
+        (MaxPool::adaptive([9]), 0, F32, &[1, 1, 3], own()),
     ];
     let mut cases = Vec::new();
     for (op, shape) in from_data {

@@ -1,10 +1,10 @@
-// The windows along an axis that have an element.
+// The windows along an axis that have an element: the first one, the one after the last, and the
+// distance from one to the next.
 @if(wide) import package::common::divide::quotient;
 @if(!wide) import package::common::divide::small_quotient;
 @if(dilated) import package::common::divide::product_remainder;
 import generated::{Axis, params};
 
-// The first window, the one after the last, and the distance from one to the next.
 struct Span {
     begin: u32,
     end: u32,
@@ -14,7 +14,7 @@ struct Span {
 // The windows of axis i that have the element at a distance from the first tap of the first window.
 fn span_at(i: u32, axis: Axis, outputs: u32, distance: u32) -> Span {
     let by = params.spacing[i].by_stride;
-    // Begins with the first window that reaches so far.
+    // The first window that reaches so far.
     let reached = max(distance, axis.reach) - axis.reach;
     let begin = quotient_within(reached + by.x - 1u, by);
     let end = min(quotient_within(distance, by) + 1u, outputs);

@@ -26,8 +26,8 @@ pub struct Limits {
     /// to the unsorted kernels, which use atomics and two or three words of scratch for each
     /// result, and took 1.5 to 4 times as long on lavapipe.
     pub max_storage_buffers: u32,
-    /// Loop iterations of one invocation, at least 4. Mesa's llvmpipe silently leaves a loop after
-    /// 65,535, and some systems end dispatches that run long.
+    /// Loop iterations of one invocation, at least 4, without loops of a fixed length, which have at most 16.
+    /// Mesa's llvmpipe silently leaves a loop after 65,535, and some systems end dispatches that run long.
     pub max_iterations: u32,
 }
 

@@ -7,7 +7,7 @@ use super::arithmetic::Warps;
 use super::layout::{Packing, member, member_offset, scalars, stride, type_of};
 use super::memory::Act;
 use super::shade::Shades;
-use super::shading::merge_shades;
+use super::shading::{either, merge_shades};
 use super::statement::merge;
 use super::timing::is_computed;
 use super::value::{Base, LANES, Lane32, Mask, Slot, Words, lanes};
@@ -166,7 +166,7 @@ impl<W: Watch> Machine<'_, W> {
                 self.check_index(*base, *index, mask)?;
                 if self.is_pointer(*base)? {
                     let slot = self.element_pointer(*base, *index)?;
-                    let shades = self.shades(*index)?.or(self.shades(*base)?);
+                    let shades = either(self.shades(*base)?, self.shades(*index)?);
                     self.set_shades(handle, shades)?;
                     return self.set(handle, slot);
                 }

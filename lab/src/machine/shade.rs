@@ -26,10 +26,10 @@ pub type Shades = Option<Rc<Vec<LaneShade>>>;
 pub const PLAIN: u32 = 0;
 /// Memory that nobody wrote, or what is made of it.
 pub const UNWRITTEN: u32 = 1;
-/// What is made of a product beyond 32 bits.
+/// What is made of a product beyond 32 bits, or of a shift by 32 or more, which drivers compute as they like.
 pub const WRAPPED: u32 = 2;
-/// An address that is the smaller of unwritten memory and a bound. What is loaded there counts as
-/// unwritten.
+/// An address that is the smaller of unwritten memory and a bound, and perhaps what grows with it: a plain word
+/// more, or times one, or divided by one. Its bits are those of the bound, the largest that it may have. What is loaded there counts as unwritten.
 pub const BOUNDED: u32 = 3;
 /// Made of elements, but not a maximum. This number and those above stand for reasons.
 pub const MIXED: u32 = 4;
@@ -105,8 +105,24 @@ pub fn binary(op: BinaryOperator, kind: ScalarKind, a: Operand, b: Operand) -> S
     use BinaryOperator::*;
     let ((shade_a, word_a), (shade_b, word_b)) = (a, b);
     if shade_a == PLAIN_WORD && shade_b == PLAIN_WORD {
-        let wraps = matches!(op, Multiply) && wraps(word_a, word_b);
-        return if wraps { [WRAPPED; 4] } else { PLAIN_WORD };
+        let is_undefined = match op {
+            Multiply => wraps(word_a, word_b),
+            ShiftLeft | ShiftRight => word_b >= 32,
+            _ => false,
+        };
+        return if is_undefined { [WRAPPED; 4] } else { PLAIN_WORD };
+    }
+    let has = |word: u32| shade_a == [word; 4] || shade_b == [word; 4];
+    if has(BOUNDED) && has(PLAIN) {
+        // Larger addresses give larger results.
+        let grows = match op {
+            Add => word_a.checked_add(word_b).is_some(),
+            Multiply => word_a.checked_mul(word_b).is_some(),
+            Divide => shade_b == PLAIN_WORD && kind == ScalarKind::Uint && word_b > 0,
+            ShiftRight => shade_b == PLAIN_WORD && kind == ScalarKind::Uint && word_b < 32,
+            _ => false,
+        };
+        return if grows { [BOUNDED; 4] } else { [UNWRITTEN; 4] };
     }
     let shift = (word_b & 31) as usize;
     match op {
@@ -128,6 +144,9 @@ pub fn binary(op: BinaryOperator, kind: ScalarKind, a: Operand, b: Operand) -> S
                 (a, b) => mix([a, b]),
             }
         }),
+        ShiftLeft | ShiftRight if shade_b == PLAIN_WORD && word_b >= 32 => {
+            mixed(shade_a, [WRAPPED; 4])
+        }
         ShiftLeft if shade_b == PLAIN_WORD && shift.is_multiple_of(8) => {
             std::array::from_fn(|i| i.checked_sub(shift / 8).map_or(PLAIN, |i| shade_a[i]))
         }

@@ -390,8 +390,11 @@ impl<W: Watch> Machine<'_, W> {
             | Expression::Unary { expr: a, .. }
             | Expression::Relational { argument: a, .. }
             | Expression::As { expr: a, .. }
-            | Expression::AccessIndex { base: a, .. }
-            | Expression::Access { base: a, .. } => add(self, *a)?,
+            | Expression::AccessIndex { base: a, .. } => add(self, *a)?,
+            Expression::Access { base, index } => {
+                add(self, *base)?;
+                add(self, *index)?;
+            }
             Expression::Binary { left, right, .. } => {
                 add(self, *left)?;
                 add(self, *right)?;
@@ -405,9 +408,15 @@ impl<W: Watch> Machine<'_, W> {
             }
             _ => return Ok(None),
         }
-        let multiplies =
-            matches!(expression, Expression::Binary { op: BinaryOperator::Multiply, .. });
-        if !multiplies && operands.iter().all(|(_, shades)| shades.is_none()) {
+        let may_be_undefined = match expression {
+            Expression::Binary { op: BinaryOperator::Multiply, .. } => true,
+            Expression::Binary {
+                op: BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight,
+                ..
+            } => operands[1].0.as_flattened().iter().any(|&by| by >= 32),
+            _ => false,
+        };
+        if !may_be_undefined && operands.iter().all(|(_, shades)| shades.is_none()) {
             return Ok(None);
         }
         let count = self.warps;
@@ -458,6 +467,12 @@ impl<W: Watch> Machine<'_, W> {
                         let parts = (0..operands[0].0.len() / count)
                             .map(|i| lane_of(&operands[0].1, i * count + warp)[lane]);
                         [mix(parts.flatten()); 4]
+                    }
+                    // Unwritten memory may name any element.
+                    Expression::Access { .. }
+                        if lane_of(&operands[1].1, warp)[lane] != PLAIN_WORD =>
+                    {
+                        [UNWRITTEN; 4]
                     }
                     Expression::Access { base, index } => {
                         let module = &self.program.module;
@@ -730,6 +745,16 @@ fn halves(words: &[Shade], masks: &[Operand; 4]) -> [Shade; 8] {
 }
 
 /// `None` if all is plain.
+/// What is made of two values of one word each.
+pub fn either(a: Shades, b: Shades) -> Shades {
+    let (Some(some), Some(others)) = (&a, &b) else { return a.or(b) };
+    let mut all = some.to_vec();
+    for (shade, other) in all.as_flattened_mut().iter_mut().zip(others.as_flattened()) {
+        *shade = [mix(shade.iter().chain(other).copied()); 4];
+    }
+    compact(all)
+}
+
 fn compact(all: Vec<LaneShade>) -> Shades {
     all.iter().flatten().any(|shade| *shade != PLAIN_WORD).then(|| Rc::new(all))
 }
@@ -757,6 +782,15 @@ fn bits(expression: &Expression, kind: ScalarKind, cases: &[Vec<Operand>]) -> Re
     Ok(out.as_flattened()[..cases.len()].to_vec())
 }
 
+/// Whether an operator of two bools is an "or" instead of an "and"; `None` if it is neither.
+fn joins(op: BinaryOperator) -> Option<bool> {
+    match op {
+        BinaryOperator::And | BinaryOperator::LogicalAnd => Some(false),
+        BinaryOperator::InclusiveOr | BinaryOperator::LogicalOr => Some(true),
+        _ => None,
+    }
+}
+
 impl super::Shadow {
     /// What an expression of scalars stands for.
     fn scalar(
@@ -773,13 +807,13 @@ impl super::Shadow {
         }
         let compared = match expression {
             Expression::Unary { op: UnaryOperator::LogicalNot, .. } => self.sets.not(operands[0].0),
-            Expression::Binary { op, .. } if kind == ScalarKind::Bool => {
-                let is_or = matches!(op, BinaryOperator::InclusiveOr | BinaryOperator::LogicalOr);
+            Expression::Binary { op, .. } if kind == ScalarKind::Bool && joins(*op).is_some() => {
+                let is_or = joins(*op) == Some(true);
                 let [a, b] = [0, 1].map(|i| operands[i].0);
                 let found = self.sets.both(is_or, a, b);
                 if is_or { found } else { found.or_else(|| self.sets.both_tie(a, b)) }
             }
-            Expression::Binary { op: BinaryOperator::Equal, .. } => {
+            Expression::Binary { op: BinaryOperator::Equal, .. } if kind != ScalarKind::Bool => {
                 self.sets.equal(operands[0].0, operands[1].0)
             }
             Expression::Select { .. } => {
@@ -831,7 +865,7 @@ impl super::Shadow {
             (Expression::Math { fun: MathFunction::Min, .. }, [a, b])
                 if kind == ScalarKind::Uint
                     && every == [UNWRITTEN; 4]
-                    && (a.0 == PLAIN_WORD || b.0 == PLAIN_WORD) =>
+                    && (a.0 == PLAIN_WORD && a.1 <= b.1 || b.0 == PLAIN_WORD && b.1 <= a.1) =>
             {
                 [BOUNDED; 4]
             }
@@ -855,7 +889,7 @@ impl super::Shadow {
         match byte {
             PLAIN => "bits that are of no element".to_string(),
             UNWRITTEN => "memory that nobody wrote".to_string(),
-            WRAPPED => "a product beyond 32 bits".to_string(),
+            WRAPPED => "a product beyond 32 bits, or a shift by 32 or more".to_string(),
             BOUNDED => "memory that nobody wrote, with a bound".to_string(),
             byte if is_mixed(byte) => {
                 let reason = self.reasons.get(byte.wrapping_sub(MIXED + 1) as usize);

@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use anyhow::{Context, Result, bail};
 use wgmax::wgpu::naga::{
-    AtomicFunction, BinaryOperator, Block, Expression, Handle, Literal, Statement, SwitchValue,
+    AtomicFunction, Barrier, BinaryOperator, Block, Expression, Handle, Literal, ScalarKind,
+    Statement, SwitchValue, TypeInner,
 };
 
 use super::memory::Act;
@@ -117,7 +118,10 @@ impl<W: Watch> Machine<'_, W> {
                 return Ok(Mask::none(self.warps));
             }
             // All invocations that run are here already.
-            Statement::ControlBarrier(_) => {
+            Statement::ControlBarrier(memory) => {
+                if !memory.contains(Barrier::WORK_GROUP) {
+                    bail!("a barrier of {memory:?}, which orders no memory of the workgroup");
+                }
                 self.check_barrier(&mask)?;
                 self.wait(&mask);
                 self.watch.barrier(mask.warps().count() as u64);
@@ -233,6 +237,10 @@ impl<W: Watch> Machine<'_, W> {
     ) -> Result<(Words, Shades)> {
         let act = |warp: usize, lane: usize| Act::of_atomic(function, value[warp][lane]);
         self.watch_access(pointer, mask, act)?;
+        let (inner, _) = self.target(pointer)?;
+        if !matches!(inner, TypeInner::Atomic(scalar) if scalar.kind == ScalarKind::Uint) {
+            bail!("an atomic function of {inner:?} is not known");
+        }
         let (old, _) = self.read(pointer, mask)?;
         let mut old_shades = None;
         if W::STRICT {

@@ -151,7 +151,7 @@ mod tests {
             let mut missing: Vec<&str> = kernels().into_iter().map(Kernel::name).collect();
             for index in 0..300 {
                 let case = Case::nth(seed, index).unwrap();
-                let plan = case.plan_within(&limits, &Tuning::hardware()).unwrap();
+                let plan = case.plan_within(&limits, &Tuning::hardware()).unwrap().0;
                 missing.retain(|&name| !plan.shaders().any(|shader| shader.kernel.name() == name));
             }
             assert!(missing.is_empty(), "seed {seed}: {missing:?}");

@@ -184,14 +184,14 @@ impl Case {
     /// As [`Operator::checked`] and [`Operator::plan`]. Wrong ids are not errors if the operator has
     /// a status.
     pub fn plan(&self, device: &Device) -> Result<Plan> {
-        self.plan_within(&device.info().limits, device.tuning())
+        Ok(self.plan_within(&device.info().limits, device.tuning())?.0)
     }
 
-    /// As [`Case::plan`], for any device with these limits and this tuning.
+    /// As [`Case::plan`], for any device with these limits and this tuning. Returns the limits of the plan, too.
     ///
     /// # Errors
     /// As [`Case::plan`].
-    pub fn plan_within(&self, own: &Limits, own_tuning: &Tuning) -> Result<Plan> {
+    pub fn plan_within(&self, own: &Limits, own_tuning: &Tuning) -> Result<(Plan, Limits)> {
         let (operator, descs) = (self.resolved()?.0, self.descs());
         let limits = self.overrides.limits(own);
         let (inputs, results) = self.views(&operator, &descs)?;
@@ -199,8 +199,10 @@ impl Case {
         let results: Vec<&View> = results.iter().collect();
         let tuning = self.overrides.tuning(own_tuning);
         match operator.plan_views(&inputs, &results, &limits, &tuning) {
-            Ok(plan) if plan.launches().len() <= MAX_LAUNCHES => Ok(plan),
-            Ok(_) | Err(Error::OverLimit { .. }) => operator.plan(&descs, own, own_tuning),
+            Ok(plan) if plan.launches().len() <= MAX_LAUNCHES => Ok((plan, limits)),
+            Ok(_) | Err(Error::OverLimit { .. }) => {
+                Ok((operator.plan(&descs, own, own_tuning)?, own.clone()))
+            }
             Err(error) => Err(error),
         }
     }

@@ -94,11 +94,16 @@ pub(crate) fn empty_bits(t: ElementType, empty: EmptySet, extremum: Extremum) ->
 pub fn scalar_bits(t: ElementType, scalar: Scalar) -> u64 {
     let text = scalar.to_string();
     let float = || text.parse::<f64>().expect("a number");
+    // `half` ignores the lower half of the bits, or rounds to `f32` first. One bit stands for all that are not 0.
+    let short = || {
+        let (upper, lower) = (float().to_bits() >> 32, float().to_bits() as u32);
+        f64::from_bits((upper | u64::from(lower != 0)) << 32)
+    };
     match t {
         ElementType::F32 => (float() as f32).to_bits().into(),
         ElementType::F64 => float().to_bits(),
-        ElementType::F16 => f16::from_f64(float()).to_bits().into(),
-        ElementType::Bf16 => bf16::from_f64(float()).to_bits().into(),
+        ElementType::F16 => f16::from_f64(short()).to_bits().into(),
+        ElementType::Bf16 => bf16::from_f64(short()).to_bits().into(),
         _ => {
             let value = text.parse().unwrap_or_else(|_| float() as i128);
             value as u64 & (u64::MAX >> (64 - 8 * t.size()))
@@ -168,5 +173,23 @@ impl Best {
             }
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of many bits are rounded once.
+    #[test]
+    fn scalars_are_the_nearest_elements() {
+        let bits = |t, x: f64| scalar_bits(t, x.into());
+        let above = 2f64.powi(-40);
+        for (t, digits, one) in [(ElementType::F16, 10, 0x3c00), (ElementType::Bf16, 7, 0x3f80)] {
+            let half = 1.0 + 2f64.powi(-digits - 1);
+            let found = [half - above, half, half + above].map(|x| bits(t, x));
+            assert_eq!(found, [one, one, one + 1], "{t}");
+        }
+        assert_eq!(bits(ElementType::F16, f64::NAN) & 0x7fff, 0x7e00);
     }
 }
