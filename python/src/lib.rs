@@ -27,7 +27,10 @@ use pyo3::prelude::*;
 fn _wgmax(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("ArgumentError", py.get_type::<error::ArgumentError>())?;
+    let argument_error = py.get_type::<error::ArgumentError>();
+    // Of errors that only this package has.
+    argument_error.setattr("code", "BadArgument")?;
+    module.add("ArgumentError", argument_error)?;
     module.add("AxisError", error::axis_error(py)?)?;
     module.add("OutOfMemoryError", py.get_type::<error::OutOfMemoryError>())?;
     module.add("DeviceError", py.get_type::<error::DeviceError>())?;

@@ -190,7 +190,7 @@ impl Tensor {
             None if shares => Err(PyBufferError::new_err(
                 "before version 1 DLPack cannot mark memory as read-only, so it is copied",
             )),
-            None => array.call_method0("copy")?.call_method0("__dlpack__"),
+            None => array.call_method0("copy")?.call_method("__dlpack__", (), options),
         }
     }
 

@@ -324,3 +324,9 @@ def test_a_tensor_that_must_not_be_copied(shape):
             np.from_dlpack(tensor, copy=False)
     with pytest.raises(BufferError, match="read-only"):
         wgmax.Tensor(np.ones(3)).__dlpack__(copy=False)
+    # A consumer's arguments are followed, also if it knows no version 1.
+    for options in [{"dl_device": (2, 0)}, {"dl_device": (2, 0), "max_version": (1, 0)}]:
+        with pytest.raises(BufferError):
+            wgmax.Tensor(np.ones(3)).__dlpack__(**options)
+    with pytest.raises(TypeError):
+        wgmax.Tensor(np.ones(3)).__dlpack__(bogus=1)

@@ -10,6 +10,8 @@ from conftest import assert_same, random_array
 
 import wgmax
 import wgmax.dask
+import wgmax.onnx
+import wgmax.openvino
 
 DTYPES = [np.dtype(each) for each in ["f4", "f2", "i1", "u8", "?"]] + [
     np.dtype(ml_dtypes.bfloat16),
@@ -24,8 +26,8 @@ def chunked(x, seed):
     random = np.random.default_rng(seed)
     chunks = []
     for size in x.shape:
-        cuts = np.unique(random.integers(0, size + 1, random.integers(0, 4)))
-        cuts = cuts[(cuts > 0) & (cuts < size)].tolist()
+        # Some chunks have no elements.
+        cuts = np.sort(random.integers(0, size + 1, random.integers(0, 4))).tolist()
         chunks.append(tuple(np.diff([0, *cuts, size]).tolist()))
     return da.from_array(x, chunks=tuple(chunks))
 
@@ -151,6 +153,8 @@ def test_wrong_scatters():
 
 
 def test_wrong_segments():
+    with pytest.raises(wgmax.ArgumentError, match="at least one axis"):
+        wgmax.dask.segment_max(da.asarray(3.0), [0])
     x = da.ones((4, 2), chunks=2)
     with pytest.raises(wgmax.ArgumentError, match="must ascend"):
         wgmax.dask.segment_max(x, [1, 0, 2, 3], 4, segments="sorted").compute()
@@ -306,3 +310,44 @@ def test_errors_come_with_the_call():
             wgmax.dask.reduce_max(x, axis)
     data = np.ones((2, 3), np.float32)
     assert wgmax.dask.segment_max(data, [0, 1], 2).compute().shape == (2, 3)
+
+
+def test_results_of_one_graph():
+    """A pooling of an array and one of a part of it, whose first piece has the same elements."""
+    x = da.from_array(np.random.default_rng(0).permutation(40).reshape(1, 1, 4, 10).astype("f4"), chunks=(1, 1, 4, 5))
+    part = x[..., :6]
+    results = [found for each in (x, part) for found in wgmax.dask.max_pool(each, 2, return_indices=True)]
+    for found, expected in zip(da.compute(*results), [each.compute() for each in results]):
+        assert (found == expected).all()
+
+
+@pytest.mark.parametrize("chunks", [(1, 0), (0, 1), (0, 1, 0)])
+def test_chunks_without_elements(chunks):
+    one = np.arange(3.0).reshape(3, 1)
+    x, ids = da.from_array(one, chunks=((3,), chunks)), np.array([0, 1, 1])
+    for options in [{}, {"return_indices": True}]:
+        found = da.compute(wgmax.dask.segment_max(x, ids, 2, **options))[0]
+        expected = wgmax.segment_max(one, ids, 2, **options)
+        for a, b in zip(found, expected) if options else [(found, expected)]:
+            assert a.shape == b.shape and (a == b).all()
+    line, row = da.from_array(one[0], chunks=(chunks,)), np.array([0])
+    found = wgmax.dask.scatter_max(line, da.from_array(row, chunks=(chunks,)), np.array([5.0])).compute()
+    assert found.tolist() == [5]
+    nothing = da.zeros((0,), chunks=((0,) * len(chunks),), dtype=int)
+    assert wgmax.dask.scatter_max(da.arange(4, chunks=2), nothing, nothing).compute().tolist() == [0, 1, 2, 3]
+    assert wgmax.dask.segment_max(nothing, nothing, 2).compute().tolist() == [0, 0]
+
+
+def test_masks_are_refused():
+    ids = np.ma.array([0, 1, 1], mask=[0, 0, 1])
+    calls = [
+        lambda: wgmax.dask.segment_max(da.arange(3, chunks=2), ids, 2),
+        lambda: wgmax.dask.segment_max(da.arange(3, chunks=2), da.from_array(ids, chunks=2), 2).compute(),
+        lambda: wgmax.dask.segment_max(da.arange(3, chunks=2), da.from_array(ids, chunks=3), segments="offsets"),
+        lambda: wgmax.segment_max(np.arange(3), ids, 2),
+        lambda: wgmax.onnx.ReduceMax(np.ones((2, 3)), ids[:2]),
+        lambda: wgmax.openvino.ReduceMax(np.ones((2, 3)), ids[:2]),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match="masked"):
+            call()

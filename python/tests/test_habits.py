@@ -30,6 +30,9 @@ def test_flags(flag):
 def test_no_flags(wrong):
     with pytest.raises(wgmax.ArgumentError, match="keepdims must be True or False"):
         wgmax.reduce_max(X, keepdims=wrong)
+    with pytest.raises(wgmax.ArgumentError) as raised:
+        wgmax.reduce_max(X, keepdims=wrong)
+    assert raised.value.code == "BadArgument"
     with pytest.raises(wgmax.ArgumentError, match="a flag must be True or False"):
         wgmax.compare(X, X, values=wrong)
 

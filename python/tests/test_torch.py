@@ -271,7 +271,8 @@ def test_scatters_refuse():
     for args in [
         (2, index, x, "amax"), (0, index, x, "max"), (0, index[0], x, "amax"), (0, index, x[:1], "amax"),
         (0, index.float(), x, "amax"), (0, index - 1, x, "amax"), (0, index + 2, x, "amax"),
-        (1, index.repeat(2, 1), x.repeat(2, 1), "amax"),
+        (1, index.repeat(2, 1), x.repeat(2, 1), "amax"), (9, index[:0], x[:0], "amax"),
+        (0, index[:0], x[:0].double(), "amax"), (0, index, x.double(), "amax"),
     ]:  # fmt: skip
         with pytest.raises((wgmax.ArgumentError, wgmax.AxisError)):
             ours.scatter_reduce(x, *args)
@@ -418,6 +419,7 @@ WRONG = [
     (lambda: ours.segment_reduce(torch.zeros(2, 3), "max", offsets=torch.tensor([[0, 4], [1, 3]]), axis=1), ValueError, "offsets must ascend"),
     (lambda: ours.segment_reduce(torch.zeros(2, 3), "max", offsets=torch.tensor([[0, 2], [-1, 3]]), axis=1), ValueError, "offsets must ascend"),
     (lambda: ours.segment_reduce(torch.zeros(2, 3), "max", offsets=torch.tensor([[2, 1], [0, 3]]), axis=1), ValueError, "offsets must ascend"),
+    (lambda: ours.segment_reduce(X[0, 0], "max", lengths=torch.tensor(4), axis=-2), IndexError, "axis -2"),
     (lambda: ours.segment_reduce(X.int(), "max", lengths=torch.tensor([2])), ValueError, "floats"),
     (lambda: ours.amax(X.to(torch.complex64)), ValueError, "none of the types"),
     (lambda: ours.amax(X, device="no such"), RuntimeError, "no GPU adapter"),
@@ -430,3 +432,37 @@ def test_errors(wrong):
     call, kind, message = wrong
     with pytest.raises(kind, match=message):
         call()
+
+
+def test_forward_mode_is_refused():
+    x = torch.tensor([[1.0, 3.0]])
+    calls = [
+        lambda t: ours.amax(t, 1), lambda t: ours.max(t, 1).values, lambda t: ours.max_pool1d(t, 2),
+        lambda t: ours.adaptive_max_pool1d(t, 1), lambda t: ours.segment_reduce(t, "max", lengths=torch.tensor([1])),
+        lambda t: ours.scatter_reduce(x, 1, torch.tensor([[0, 0]]), t, "amax"),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(NotImplementedError, match="forward mode"):
+            torch.func.jvp(call, (x,), (torch.ones_like(x),))
+        with torch.autograd.forward_ad.dual_level():
+            call(x)
+
+
+def test_integers_of_numpy():
+    x = torch.tensor([[1.0, 3, 2, 0]])
+    one, two = np.int64(1), np.int64(2)
+    assert ours.amax(x, None).item() == 3 and ours.amax(x, one).tolist() == [3]
+    assert ours.max(x, one).indices.tolist() == [1]
+    assert ours.max_pool1d(x, two, one).tolist() == [[3, 3, 2]]
+    assert ours.adaptive_max_pool1d(x, two).tolist() == [[3, 2]]
+    for wrong in [lambda: ours.amax(x, True), lambda: ours.max_pool1d(x, True), lambda: ours.adaptive_max_pool1d(x, True)]:
+        with pytest.raises(wgmax.ArgumentError, match="integer"):
+            wrong()
+
+
+def test_negated_views():
+    """Memory whose elements PyTorch has yet to negate."""
+    x = torch._neg_view(torch.tensor([1.0, -5.0]))
+    y = torch.tensor([1 + 2j, 3 - 4j]).conj().imag
+    assert wgmax.reduce_max(x) == 5 and wgmax.reduce_max(y) == 4
+    assert ours.amax(x).item() == 5 and ours.amax(y).item() == 4

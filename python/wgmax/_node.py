@@ -22,11 +22,18 @@ def results(dialect, operator, inputs, given):
     return found[0] if len(found) == 1 else tuple(found)
 
 
+def array(given):
+    """An array of which every element counts."""
+    if isinstance(given, np.ma.MaskedArray):
+        raise TypeError("a masked array has elements that do not count; fill it")
+    return np.asarray(given)
+
+
 def integers(given):
     """Integers as int64, if it has them. Others are not converted: operators refuse them."""
-    array = np.asarray(given)
-    fits = array.dtype.kind == "i" or array.dtype.kind == "u" and (array <= np.iinfo(np.int64).max).all()
-    return array.astype(np.int64) if fits or not array.size else array
+    found = array(given)
+    fits = found.dtype.kind == "i" or found.dtype.kind == "u" and (found <= np.iinfo(np.int64).max).all()
+    return found.astype(np.int64) if fits or not found.size else found
 
 
 def typed(given):

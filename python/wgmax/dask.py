@@ -27,7 +27,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from . import _wgmax
+from . import _node, _wgmax
 
 __all__ = [
     "arg_max", "arg_min", "max_pool", "min_pool", "reduce_max", "reduce_min", "scatter_max", "scatter_min",
@@ -43,6 +43,14 @@ _SCATTER = {"max": _wgmax.scatter_max, "min": _wgmax.scatter_min}
 def _native(x):
     """The same elements in the byte order of this machine, which results have."""
     return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
+
+
+def _without_empty_chunks(x):
+    """The same elements. Dask takes an axis of one element in several chunks for one that is repeated."""
+    if not any(x.shape):
+        # Dask does not rechunk these.
+        return da.zeros(x.shape, dtype=x.dtype, chunks=x.shape) if x.ndim else x
+    return x.rechunk(tuple(tuple(size for size in sizes if size) or (0,) for sizes in x.chunks))
 
 
 def _is_float(dtype):
@@ -257,8 +265,7 @@ def _reduce_indexed(extremum, x, axes, keepdims, nan, select_last, device, split
     _check_known(x, "positions need")
     if any(x.shape[each] == 0 for each in axes):
         raise _wgmax.ArgumentError("a reduction of no elements has no position")
-    # Drops chunks without elements.
-    x = x.rechunk(tuple(tuple(size for size in sizes if size) or (0,) for sizes in x.chunks))
+    x = _without_empty_chunks(x)
     chunks = [(1,) * len(sizes) if at in axes else sizes for at, sizes in enumerate(x.chunks)]
     kind = _records(np.empty(0, x.dtype), np.empty(0, np.int64)).dtype
     options = {"extremum": extremum, "nan": nan, "select_last": select_last, "device": device}
@@ -394,6 +401,7 @@ def _scatter(extremum, data, indices, updates, axis, include_data, return_indice
     data, indices, updates = (_native(da.asarray(each)) for each in (data, indices, updates))
     for given in (data, indices, updates):
         _check_known(given, "scatters need")
+    data, indices, updates = (_without_empty_chunks(each) for each in (data, indices, updates))
     options = {"include_data": include_data, "return_indices": return_indices, "nan": nan}
     # Wrong attributes, types and ranks are errors now.
     nothing = (np.zeros((0,) * each.ndim, each.dtype) for each in (indices, updates))
@@ -448,12 +456,15 @@ def _segment(
 ):  # fmt: skip
     data, ids = _native(da.asarray(data)), segment_ids
     if not isinstance(ids, da.Array):
-        ids = np.asarray(ids)
+        ids = _node.array(ids)
         ids = da.from_array(ids if ids.size else ids.astype(np.int64), chunks=-1)
     for given in (data, ids):
         _check_known(given, "segments need")
+    if not data.ndim:
+        raise _wgmax.ArgumentError("the data needs at least one axis")
+    data, ids = _without_empty_chunks(data), _without_empty_chunks(ids)
     if segments == "offsets":
-        offsets = ids.compute()
+        offsets = _node.array(ids.compute())
         is_right = offsets.ndim == 1 and offsets.dtype.kind in "iu" and offsets.size
         # Numbers that are too large for int64 become negative.
         offsets = offsets.astype(np.int64)
@@ -735,7 +746,7 @@ def _pool(
                 dtype=dtype,
                 meta=np.empty((0,) * x.ndim, dtype),
                 name=f"wgmax-{extremum}-pool-"
-                + da.core.tokenize(part.name, options, chosen, ranges, wanted),
+                + da.core.tokenize(part.name, x.shape, options, chosen, ranges, wanted),
             )
 
         return nested(0, x, [])

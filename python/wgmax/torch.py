@@ -19,6 +19,7 @@ Values, indices and gradients are PyTorch's, with these differences:
   gradient among the elements of `src` alone; PyTorch also counts an element of `input` that equals the result.
 - All NaNs are equal in the gradient of `scatter_reduce`; PyTorch's is NaN there.
 - All functions take integers and bool, also unsigned integers of 16 to 64 bits.
+- Derivatives are those of `torch.autograd`: forward mode and `torch.func.grad` are errors.
 
 Examples
 --------
@@ -35,11 +36,13 @@ tensor([[0.0000, 0.5000, 0.5000],
 """
 
 import math
+import operator
 from typing import Any, Callable, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad as _forward
 
 from . import _wgmax
 
@@ -84,11 +87,21 @@ def _of(low: bool, name: str) -> Callable[..., Any]:
     return found
 
 
-def _operator(name: str, fake: Callable[..., Any], run: Callable[..., Any]) -> Any:
+class _Operator:
     """An operator of `torch.library`. `fake` makes tensors without elements."""
-    made = torch.library.custom_op(f"wgmax::{name}", run, mutates_args=(), device_types="cpu")
-    made.register_fake(fake)
-    return made
+
+    def __init__(self, name: str, fake: Callable[..., Any], run: Callable[..., Any]) -> None:
+        self.made = torch.library.custom_op(f"wgmax::{name}", run, mutates_args=(), device_types="cpu")
+        self.made.register_fake(fake)
+        self.register_autograd = self.made.register_autograd
+
+    def __call__(self, *args: Any) -> Any:
+        # The library would drop tangents without an error.
+        if _forward._current_level >= 0:
+            for each in args:
+                if isinstance(each, Tensor) and _forward.unpack_dual(each).tangent is not None:
+                    raise NotImplementedError("wgmax.torch has no derivatives in forward mode (jvp)")
+        return self.made(*args)
 
 
 # Reductions.
@@ -128,8 +141,8 @@ def _fake_position(
     return x.new_empty(shape), x.new_empty(shape, dtype=torch.int64)
 
 
-_extreme = _operator("extreme", _fake_extreme, _run_extreme)
-_position = _operator("position", _fake_position, _run_position)
+_extreme = _Operator("extreme", _fake_extreme, _run_extreme)
+_position = _Operator("position", _fake_position, _run_position)
 
 
 def _save_extreme(ctx: Any, inputs: Any, output: Tensor) -> None:
@@ -169,9 +182,18 @@ _extreme.register_autograd(_share, setup_context=_save_extreme)
 _position.register_autograd(_scatter, setup_context=_save_position)
 
 
-def _dims(input: Tensor, dim: _Ints) -> list[int]:
+def _listed(given: _Ints) -> list[int]:
+    """Integers, of Python or of numpy. One alone is a list of one."""
+    if isinstance(given, bool):
+        raise _wgmax.ArgumentError(f"an integer is needed, not {given}")
+    if isinstance(given, int):
+        return [given]
+    return [operator.index(given)] if hasattr(given, "__index__") else list(given)
+
+
+def _dims(input: Tensor, dim: Optional[_Ints]) -> list[int]:
     """The dimensions in ascending order."""
-    given = [dim] if isinstance(dim, int) else list(dim)
+    given = _listed(() if dim is None else dim)
     rank = input.ndim or 1
     for each in given:
         if not -rank <= each < rank:
@@ -197,12 +219,12 @@ def _check_sizes(input: Tensor, dims: Sequence[int]) -> None:
         raise _wgmax.ArgumentError("a dimension without elements has no extremum")
 
 
-def amax(input: Tensor, dim: _Ints = (), keepdim: bool = False, *, device: str = "cpu") -> Tensor:
+def amax(input: Tensor, dim: Optional[_Ints] = (), keepdim: bool = False, *, device: str = "cpu") -> Tensor:
     """As `torch.amax`. Equal elements share the gradient evenly; if the result is NaN, so is the gradient."""
     return _extremum(input, _dims(input, dim), keepdim, False, False, device)
 
 
-def amin(input: Tensor, dim: _Ints = (), keepdim: bool = False, *, device: str = "cpu") -> Tensor:
+def amin(input: Tensor, dim: Optional[_Ints] = (), keepdim: bool = False, *, device: str = "cpu") -> Tensor:
     """As `torch.amin`. The gradient is that of `amax`."""
     return _extremum(input, _dims(input, dim), keepdim, True, False, device)
 
@@ -213,7 +235,7 @@ def _max(
     if dim is None:
         return _extremum(input, _dims(input, ()), False, low, True, device)
     _check_sizes(input, _dims(input, dim))
-    return Extremum(*_position(input, dim % (input.ndim or 1), keepdim, low, device))
+    return Extremum(*_position(input, _listed(dim)[0] % (input.ndim or 1), keepdim, low, device))
 
 
 def max(
@@ -314,9 +336,9 @@ def _fake_pool_backward(
     return gradient.new_empty(shape)
 
 
-_pool = _operator("pool", _fake_pool, _run_pool)
-_pool_positions = _operator("pool_positions", _fake_pool_positions, _run_pool_positions)
-_pool_backward = _operator("pool_backward", _fake_pool_backward, _run_pool_backward)
+_pool = _Operator("pool", _fake_pool, _run_pool)
+_pool_positions = _Operator("pool_positions", _fake_pool_positions, _run_pool_positions)
+_pool_backward = _Operator("pool_backward", _fake_pool_backward, _run_pool_backward)
 
 
 def _save_pool(ctx: Any, inputs: Any, output: Any) -> None:
@@ -366,14 +388,15 @@ def _max_pool(
     rank: int, input: Tensor, kernel_size: _Ints, stride: Optional[_Ints], padding: _Ints,
     dilation: _Ints, ceil_mode: bool, return_indices: bool, device: str,
 ) -> _Pooled:  # fmt: skip
-    stride = kernel_size if stride is None or stride == [] or stride == () else stride
+    if stride is None or isinstance(stride, Sequence) and not stride:
+        stride = kernel_size
     window = []
     for name, minimum, value in [
         ("kernel_size", 1, kernel_size), ("stride", 1, stride), ("padding", 0, padding),
         ("dilation", 1, dilation),
     ]:  # fmt: skip
         # One number, perhaps in a list, stands for all axes.
-        each = [value] if isinstance(value, int) else list(value)
+        each = _listed(value)
         each = each * rank if len(each) == 1 else each
         if len(each) != rank or any(number < minimum for number in each):
             raise _wgmax.ArgumentError(f"{name} must be {rank} integers from {minimum} on, but is {value}")
@@ -411,8 +434,11 @@ def max_pool3d(
 def _adaptive(
     rank: int, input: Tensor, output_size: _OutputSizes, return_indices: bool, device: str
 ) -> _Pooled:
-    one = output_size is None or isinstance(output_size, int)
-    given: Any = [output_size] * rank if one else output_size
+    given: Any = output_size
+    if output_size is None:
+        given = [None] * rank
+    elif not isinstance(output_size, Sequence):
+        given = _listed(output_size) * rank
     sizes = [own if size is None else size for size, own in zip(given, input.shape[-rank:])]
     if len(given) != rank:
         raise _wgmax.ArgumentError(f"output_size must have {rank} sizes, but is {output_size}")
@@ -472,7 +498,7 @@ def _fake_segment(
     return data.new_empty(shape)
 
 
-_segment = _operator("segment", _fake_segment, _run_segment)
+_segment = _Operator("segment", _fake_segment, _run_segment)
 
 
 def _save_segment(ctx: Any, inputs: Any, output: Tensor) -> None:
@@ -519,8 +545,10 @@ def segment_reduce(
     assert given is not None
     if not data.is_floating_point():
         raise _wgmax.ArgumentError(f"segment_reduce takes floats, but data is {data.dtype}")
-    axis = axis + data.ndim if axis < 0 else axis
-    if given.ndim != axis + 1 or given.shape[:-1] != data.shape[:axis] or axis >= data.ndim:
+    if not -data.ndim <= axis < data.ndim:
+        raise _wgmax.AxisError(axis, data.ndim)
+    axis = axis % data.ndim
+    if given.ndim != axis + 1 or given.shape[:-1] != data.shape[:axis]:
         raise _wgmax.ArgumentError(
             "lengths or offsets must have the dimensions of data before axis, and one of segments"
         )
@@ -551,7 +579,7 @@ def _fake_scatter(
     return x.new_empty(x.shape)
 
 
-_scattered = _operator("scatter", _fake_scatter, _run_scatter)
+_scattered = _Operator("scatter", _fake_scatter, _run_scatter)
 
 
 def _save_scatter(ctx: Any, inputs: Any, output: Tensor) -> None:
@@ -588,16 +616,18 @@ def scatter_reduce(
         raise _wgmax.ArgumentError(f"reduce must be 'amax' or 'amin', but is {reduce!r}")
     if index.is_floating_point() or index.is_complex() or index.dtype == torch.bool:
         raise _wgmax.ArgumentError(f"index must have integers, but is {index.dtype}")
+    x, index, src = (each if each.ndim else each[None] for each in (input, index.long(), src))
+    if not -x.ndim <= dim < x.ndim:
+        raise _wgmax.AxisError(dim, input.ndim)
+    if x.dtype != src.dtype:
+        raise _wgmax.ArgumentError(f"input and src must have one dtype, not {x.dtype} and {src.dtype}")
     if not index.numel():
         return input.clone()
-    x, index, src = (each if each.ndim else each[None] for each in (input, index.long(), src))
     if not x.ndim == index.ndim == src.ndim or any(a > b for a, b in zip(index.shape, src.shape)):
         raise _wgmax.ArgumentError(
             f"index {tuple(index.shape)} must have the dimensions of input {tuple(x.shape)}, and no more "
             f"elements along each than src {tuple(src.shape)}"
         )
-    if not -x.ndim <= dim < x.ndim:
-        raise _wgmax.AxisError(f"dim {dim} of a tensor of {x.ndim} dimensions")
     src = src[tuple(slice(size) for size in index.shape)]
     found: Tensor = _scattered(x, dim % x.ndim, index, src, reduce == "amin", include_self, device)
     return found.reshape(input.shape)
