@@ -19,14 +19,17 @@ function canvas2d(width, height) {
 
 /** The bytes of a picture. */
 function bytesOfPicture(source, width, height) {
+    const isImageData = ArrayBuffer.isView(source.data);
     // A canvas would change the colours of transparent pixels.
-    if (source.data instanceof Uint8ClampedArray) return source.data;
+    if (isImageData && source.data.BYTES_PER_ELEMENT === 1 && (source.colorSpace ?? 'srgb') === 'srgb') return source.data;
     const context = canvas2d(width, height).getContext('2d', { willReadFrequently: true });
-    context.drawImage(source, 0, 0);
+    if (isImageData) context.putImageData(source, 0, 0);
+    else context.drawImage(source, 0, 0);
     return context.getImageData(0, 0, width, height).data;
 }
 
 export async function readPixels(device, source, into) {
+    device.refuseLost();
     const [width, height] = sizeOf(source);
     const shape = [height, width, 4];
     // Not by a texture: a GPU and a canvas round the colours of transparent pixels differently.
@@ -76,18 +79,27 @@ fn element(at: i32) -> f32 {
 const pipelines = new WeakMap();
 
 export async function draw(device, tensor, canvas) {
+    device.refuseLost();
     const [height, width, channels = 1] = tensor.shape;
-    if (tensor.type !== 'u8' || ![1, 3, 4].includes(channels) || tensor.shape.length > 3) {
-        throw new WgmaxError('BadPicture', `a picture is u8 [rows, columns, 1, 3 or 4], not ${tensor.type} [${tensor.shape}]`);
+    if (tensor.type !== 'u8' || !(height > 0 && width > 0) || ![1, 3, 4].includes(channels) || tensor.shape.length > 3) {
+        throw new WgmaxError('BadPicture', `a picture is u8 [rows, columns, 1, 3 or 4] with pixels, not ${tensor.type} [${tensor.shape}]`);
     }
+    const data = device.isCpu ? await tensor.data() : undefined;
+    // A GPU draws by a bitmap, which is shown even if the browser draws pages on the CPU.
+    const kinds = (data ? ['2d', 'bitmaprenderer'] : ['bitmaprenderer', 'webgpu']).filter((kind) => kind !== 'bitmaprenderer' || globalThis.OffscreenCanvas);
+    const kind = kinds.find((kind) => canvas.getContext(kind));
+    if (!kind) throw new WgmaxError('BadPicture', `the canvas has a context of another kind than ${kinds.join(' and ')}`);
     if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
-    if (device.isCpu) return drawOnCpu(tensor, canvas, [height, width, channels]);
+    const shown = kind === 'bitmaprenderer' ? canvas.getContext(kind) : undefined;
+    const target = shown ? new OffscreenCanvas(width, height) : canvas;
+    const context = target.getContext(data ? '2d' : 'webgpu');
+    if (data) {
+        context.putImageData(imageOf(data, [height, width, channels]), 0, 0);
+        shown?.transferFromImageBitmap(target.transferToImageBitmap());
+        return;
+    }
     const { gpu } = device;
     await scoped(gpu, 'drawing', () => {
-        // By a bitmap, which is shown even if the browser draws pages on the CPU.
-        const shown = globalThis.OffscreenCanvas && canvas.getContext('bitmaprenderer');
-        const target = shown ? new OffscreenCanvas(width, height) : canvas;
-        const context = target.getContext('webgpu');
         const format = navigator.gpu.getPreferredCanvasFormat();
         context.configure({ device: gpu, format, alphaMode: 'premultiplied' });
         if (!pipelines.has(gpu)) {
@@ -117,15 +129,16 @@ export async function draw(device, tensor, canvas) {
         place.destroy();
         shown?.transferFromImageBitmap(target.transferToImageBitmap());
     });
+    device.refuseLost();
 }
 
-async function drawOnCpu(tensor, canvas, [height, width, channels]) {
-    const data = await tensor.data();
+/** The picture of a tensor's elements. */
+function imageOf(data, [height, width, channels]) {
     const pixels = new Uint8ClampedArray(width * height * 4).fill(255);
     for (let i = 0; i < width * height; i++) {
         for (let c = 0; c < 4; c++) {
             if (c < 3 || channels === 4) pixels[4 * i + c] = data[channels * i + (channels === 1 ? 0 : c)];
         }
     }
-    canvas.getContext('2d').putImageData(new ImageData(pixels, width, height), 0, 0);
+    return new ImageData(pixels, width, height);
 }

@@ -27,5 +27,6 @@ export class Verification {
     /** The report, as `wgmax verify --replay` reads it. */
     certificate(options?: { browser?: string; cutOff?: boolean }): object;
     free(): void;
+    [Symbol.dispose](): void;
     readonly isFreed: boolean;
 }

@@ -3,6 +3,10 @@ declare global {
     interface GPU {}
     interface GPUDevice {}
     interface GPUBuffer {}
+    // That of `using`, if the language's library has it.
+    interface SymbolConstructor {
+        readonly dispose: unique symbol;
+    }
 }
 
 /** The types of elements. */
@@ -260,7 +264,7 @@ export interface Node {
 export interface HostTensor {
     type: ElementType;
     shape: readonly number[];
-    data: ArrayBufferView | readonly number[];
+    data: ArrayBufferView | readonly number[] | readonly bigint[];
 }
 
 type Scalar = number | bigint | boolean;
@@ -284,9 +288,11 @@ export class Device {
     tensor<T extends ElementType>(type: T, array: Elements): Promise<Tensor<T>>;
     zeros<T extends ElementType>(type: T, shape: readonly number[]): Promise<Tensor<T>>;
     reduceMax<T extends ElementType>(input: Tensor<T>, attributes?: ReduceMax & { indices?: false }): Promise<Tensor<T>>;
-    reduceMax<T extends ElementType>(input: Tensor<T>, attributes: ReduceMax): Promise<{ values: Tensor<T>; indices: Tensor<'i32' | 'i64'> }>;
+    reduceMax<T extends ElementType>(input: Tensor<T>, attributes: ReduceMax & { indices: true | object }): Promise<{ values: Tensor<T>; indices: Tensor<'i32' | 'i64'> }>;
+    reduceMax<T extends ElementType>(input: Tensor<T>, attributes: ReduceMax): Promise<Tensor<T> | { values: Tensor<T>; indices: Tensor<'i32' | 'i64'> }>;
     reduceMin<T extends ElementType>(input: Tensor<T>, attributes?: ReduceMax & { indices?: false }): Promise<Tensor<T>>;
-    reduceMin<T extends ElementType>(input: Tensor<T>, attributes: ReduceMax): Promise<{ values: Tensor<T>; indices: Tensor<'i32' | 'i64'> }>;
+    reduceMin<T extends ElementType>(input: Tensor<T>, attributes: ReduceMax & { indices: true | object }): Promise<{ values: Tensor<T>; indices: Tensor<'i32' | 'i64'> }>;
+    reduceMin<T extends ElementType>(input: Tensor<T>, attributes: ReduceMax): Promise<Tensor<T> | { values: Tensor<T>; indices: Tensor<'i32' | 'i64'> }>;
     argMax(input: Tensor, attributes?: ArgMax): Promise<Tensor<'i32' | 'i64'>>;
     argMin(input: Tensor, attributes?: ArgMax): Promise<Tensor<'i32' | 'i64'>>;
     maxPool<T extends ElementType>(input: Tensor<T>, attributes: MaxPool): Promise<{ values: Tensor<T>; indices?: Tensor<'i32' | 'i64'> }>;
@@ -352,6 +358,7 @@ export class Device {
     draw(tensor: Tensor<'u8'>, canvas: HTMLCanvasElement | OffscreenCanvas): Promise<void>;
     /** Releases the device. Its tensors stay usable, and work that has begun continues. */
     free(): void;
+    [Symbol.dispose](): void;
     readonly isFreed: boolean;
 }
 
@@ -379,10 +386,11 @@ export class Tensor<T extends ElementType = ElementType> {
     /** One size may be -1: it is computed from the others. */
     reshape(shape: readonly number[]): Tensor<T>;
     view(at: { shape: readonly number[]; offset?: number; pitches: readonly number[] }): Tensor<T>;
-    /** Frees the memory now, also that of views of it. */
+    /** Frees the memory now, on a GPU also that of views of it. */
     destroy(): void;
     /** Releases the tensor: any later use but `free` is an error, `Freed`. Work that has begun continues. */
     free(): void;
+    [Symbol.dispose](): void;
     readonly isFreed: boolean;
 }
 
@@ -396,5 +404,6 @@ export class Prepared {
      */
     submit(inputs: readonly Tensor[], results: readonly Tensor[], times?: number): void;
     free(): void;
+    [Symbol.dispose](): void;
     readonly isFreed: boolean;
 }

@@ -2,8 +2,9 @@
 // WebGPU or on the CPU, bit for bit the same. The types are in `wgmax.d.ts`.
 
 import { gpuFor, withGpu } from './gpu.js';
-import { load } from './load.js';
+import { halfBits, halfNumbers } from './half.js';
 import { Held } from './held.js';
+import { load } from './load.js';
 import { bytesOf, gathered, writeTo } from './memory.js';
 import { draw, readPixels } from './picture.js';
 
@@ -33,11 +34,8 @@ export const elementTypes = Object.freeze(Object.keys(ARRAYS));
 /** What is wrong with segment ids: the first number of a `status` is the sum of these. */
 export const segmentStatus = Object.freeze({ unsorted: 1, negative: 2, offsetTooLarge: 4 });
 
-/** The numbers that are converted at once: they pass through the memory of the WebAssembly. */
-const PIECE = 1 << 16;
-
 /** Other arrays that an element type's elements may be given as. */
-const ALSO = { u8: [Uint8ClampedArray], f16: [Uint16Array] };
+const ALSO = { u8: 'Uint8ClampedArray', f16: 'Uint16Array' };
 
 /**
  * Opens a device: `'auto'` (a hardware GPU, else the CPU), `'gpu'` or `'cpu'`.
@@ -77,20 +75,24 @@ function arrayOf(type) {
     throw new WgmaxError('UnknownElementType', `${JSON.stringify(type)} is not an element type; there are ${elementTypes.join(', ')}`);
 }
 
+/** The kind of an object, such as `Map` or `Uint8Array`. Each frame of a page has classes of its own. */
+function kindOf(object) {
+    return Object.prototype.toString.call(object).slice(8, -1);
+}
+
 /** The elements of a value, as the typed array of an element type. */
-function elements(module, type, value) {
+function elements(type, value) {
     const Own = arrayOf(type);
+    const kind = kindOf(value);
     if (ArrayBuffer.isView(value)) {
-        if (value instanceof Own || ALSO[type]?.some((other) => value instanceof other)) return value;
-        throw new WgmaxError('WrongElementType', `elements of ${type} are a ${Own.name}, not a ${value.constructor.name}`);
+        if ([Own.name, ALSO[type]].includes(kind)) return value;
+        throw new WgmaxError('WrongElementType', `elements of ${type} are a ${Own.name}, not a ${kind}`);
     }
     const isOne = isNumber(value);
-    if (!isOne && !(value instanceof Object)) throw new WgmaxError('WrongElementType', `elements of ${type} are a ${Own.name}, a list or a number, not ${String(value)}`);
+    if (!isOne && !isIterable(value)) throw new WgmaxError('WrongElementType', `elements of ${type} are a ${Own.name}, a list or a number, not ${shown(value)}`);
     const list = isOne ? [value] : Array.from(value);
     refuse(type, list, (element) => !isNumber(element));
-    if (type === 'bf16' || (type === 'f16' && Own === Uint16Array)) {
-        return inPieces(Float64Array.from(list, Number), Own, (piece) => module.halfBits(type, piece));
-    }
+    if (type === 'bf16' || (type === 'f16' && Own === Uint16Array)) return halfBits(type, Array.from(list, Number));
     if (type[0] === 'f') return Own.from(list, Number);
     const made = Own.from(list, Own === BigInt64Array || Own === BigUint64Array ? bigInt : Number);
     // An integer array converts any number without an error.
@@ -100,6 +102,16 @@ function elements(module, type, value) {
 
 function isNumber(value) {
     return ['number', 'bigint', 'boolean'].includes(typeof value);
+}
+
+/** Whether a value has elements one after the other. A string has none. */
+function isIterable(value) {
+    return typeof value === 'object' && typeof value?.[Symbol.iterator] === 'function';
+}
+
+/** A value in a message: a promise, too, which has no text of its own. */
+function shown(value) {
+    return typeof value === 'object' && value ? `a ${kindOf(value)}` : String(value);
 }
 
 /** Refuses a list of which an element is wrong. */
@@ -113,10 +125,10 @@ function isList(value) {
 }
 
 /** The shape of some lists, one in the other, and their elements of a type. A number has no axes. */
-function flattened(module, type, given) {
+function flattened(type, given) {
     if (isNumber(given)) return [[], given];
     if (ArrayBuffer.isView(given)) return [[given.length], given];
-    if (!(given instanceof Object)) return [undefined, given];
+    if (!isIterable(given)) return [undefined, given];
     let list = Array.from(given);
     const shape = [list.length];
     while (list.some(isList)) {
@@ -125,7 +137,7 @@ function flattened(module, type, given) {
             throw new WgmaxError('BadShape', `lists along axis ${shape.length} differ in length`);
         }
         shape.push(size);
-        if (list.some(ArrayBuffer.isView)) return [shape, joined(arrayOf(type), list.map((each) => elements(module, type, each)))];
+        if (list.some(ArrayBuffer.isView)) return [shape, joined(arrayOf(type), list.map((each) => elements(type, each)))];
         list = list.flatMap((each) => Array.from(each));
     }
     return [shape, list];
@@ -144,13 +156,6 @@ function bigInt(value) {
     return ['bigint', 'boolean'].includes(typeof value) || Number.isInteger(value) ? BigInt(value) : 0n;
 }
 
-/** A list that a function makes of another one, a piece at a time. */
-function inPieces(list, Result, convert) {
-    const all = new Result(list.length);
-    for (let i = 0; i < list.length; i += PIECE) all.set(convert(list.subarray(i, i + PIECE)), i);
-    return all;
-}
-
 /** An object with copies of its lists and arrays. */
 function copied(object) {
     return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, isList(value) && value.slice ? value.slice() : value]));
@@ -159,7 +164,7 @@ function copied(object) {
 /** Attributes. Refuses what has none, such as a number or a `Map`. */
 function plain(attributes) {
     if (attributes == null) return {};
-    const kind = Object.prototype.toString.call(attributes).slice(8, -1);
+    const kind = kindOf(attributes);
     if (['Object', 'Module'].includes(kind)) return attributes;
     throw new WgmaxError('BadAttribute', `attributes must be a plain object, but are of the kind ${kind}`);
 }
@@ -227,12 +232,15 @@ const PREPARED = {
 export const operatorNames = Object.keys(PREPARED);
 
 /** Elements in memory: their type, shape and bytes. */
-function host(module, type, shape, value) {
-    const bytes = bytesOf(elements(module, type, value));
+function host(type, shape, value) {
+    const bytes = bytesOf(elements(type, value));
     const wrong = type === 'bool' ? bytes.findIndex((byte) => byte > 1) : -1;
     if (wrong >= 0) throw new WgmaxError('InvalidBool', `bool element ${wrong} holds the byte ${bytes[wrong]}; only 0 and 1 are bools`);
     return { type, shape, bytes };
 }
+
+/** Why a `GPUDevice` was lost, if it was. */
+const losses = new WeakMap();
 
 /** A GPU, or the CPU. */
 export class Device extends Held {
@@ -245,6 +253,10 @@ export class Device extends Held {
         super(raw);
         this.#module = module;
         this.#gpu = raw.gpu;
+        if (this.#gpu && !losses.has(this.#gpu)) {
+            losses.set(this.#gpu, undefined);
+            this.#gpu.lost.then((info) => losses.set(this.#gpu, info));
+        }
     }
 
     /** What the device is: its name, backend, kind, and limits. */
@@ -273,11 +285,11 @@ export class Device extends Held {
     async tensor(type, ...given) {
         const { raw } = this;
         arrayOf(type);
-        const [own, array] = flattened(this.#module, type, given.at(-1));
+        const [own, array] = flattened(type, given.at(-1));
         const [shape] = given.length > 1 ? given : [own];
         // Nested lists must have the given shape.
         if (own?.length > 1 && String(own) !== String(shape)) throw new WgmaxError('BadShape', `the lists have the shape [${own}], not [${shape}]`);
-        return this.#tensor(await this.#upload(raw, host(this.#module, type, shape, array)));
+        return this.#tensor(await this.#upload(raw, host(type, shape, array)));
     }
 
     /** A tensor of zeros. */
@@ -338,7 +350,7 @@ export class Device extends Held {
         const asks = !wanted && !isUnsorted;
         const [results, largest] = await Promise.all([
             this.#run(make(asks ? { ...others, status: true } : others), [input, ids]),
-            !wanted && isUnsorted && !drops ? this.reduceMax(ids) : undefined,
+            !wanted && isUnsorted && !drops && ids.size > 0 ? this.reduceMax(ids) : undefined,
         ]);
         const [values, ...more] = results;
         const status = asks || wanted ? more.pop() : undefined;
@@ -428,7 +440,7 @@ export class Device extends Held {
         this.#below(input);
         this.#below(gradient);
         const drops = outOfRange === 'drop' || attributes.segments === 'offsets';
-        const inMemory = host(this.#module, type, [list.length], list);
+        const inMemory = host(type, [list.length], list);
         const segment = checked(() => this.#module.Operator.make('segmentMax', attributes));
         try {
             checked(() => segment.checked(this.#below(input), inMemory)).free();
@@ -437,13 +449,14 @@ export class Device extends Held {
             segment.free();
         }
         // The page may free them while this waits.
+        const own = this.#again();
         const kept = [input, gradient].map(again);
         let uploaded;
         try {
-            uploaded = this.#tensor(await this.#upload(this.raw, inMemory));
-            return await this.#one('segmentMaxBackward', attributes, [kept[0], uploaded, kept[1]]);
+            uploaded = own.#tensor(await own.#upload(own.raw, inMemory));
+            return await own.#one('segmentMaxBackward', attributes, [kept[0], uploaded, kept[1]]);
         } finally {
-            [...kept, uploaded].forEach((tensor) => tensor?.free());
+            [own, ...kept, uploaded].forEach((each) => each?.free());
         }
     }
 
@@ -480,17 +493,19 @@ export class Device extends Held {
         this.#below(data);
         const named = plain(node);
         const own = { ...named, attributes: plain(named.attributes) };
-        const inMemory = ({ type, shape, data }) => host(this.#module, type, shape, data);
-        const read = async (tensor) => inMemory({ type: tensor.type, shape: tensor.shape, data: await tensor.data() });
-        const given = others.map((other) => (other instanceof Tensor ? read(other) : other && inMemory(other)));
-        if (others.some((other) => other instanceof Tensor)) {
-            // The page may free the first one, and change its lists and arrays, while this waits.
-            const view = again(data);
-            const hosts = Promise.all(given.map((host) => (host?.bytes ? copied(host) : host)));
-            const attributes = copied(own.attributes);
-            return hosts.then((hosts) => this.#node({ ...own, attributes }, view, hosts)).finally(() => view.free());
+        const isTensor = (other) => other instanceof Tensor;
+        const given = others.map((other) => (isTensor(other) || !other ? other : host(other.type, other.shape, other.data)));
+        if (!given.some(isTensor)) return this.#node(own, data, given);
+        // The page may free the device and the first tensor, and change its lists and arrays, while this waits.
+        const attributes = copied(own.attributes);
+        const [device, view] = [this.#again(), again(data)];
+        const read = async (tensor) => host(tensor.type, tensor.shape, await tensor.data());
+        try {
+            const hosts = await Promise.all(given.map((other) => (isTensor(other) ? read(other) : other && copied(other))));
+            return await device.#node({ ...own, attributes }, view, hosts);
+        } finally {
+            [device, view].forEach((each) => each.free());
         }
-        return this.#node(own, data, given);
     }
 
     async #node(node, data, hosts) {
@@ -528,17 +543,30 @@ export class Device extends Held {
      * a 2-D canvas gives, on every device the same. `into` is a tensor of a GPU that is filled again.
      */
     async pixels(source, into) {
+        if (into) this.#below(into);
         return readPixels(this, source, into);
     }
 
     /** Draws a tensor `u8` [rows, columns, 1, 3 or 4] on a canvas. */
-    draw(tensor, canvas) {
+    async draw(tensor, canvas) {
+        this.#below(tensor);
         return draw(this, tensor, canvas);
     }
 
     /** @private The result of `load`, and the WebAssembly's device, for the package's modules. */
     get parts() {
         return { module: this.#module, raw: this.raw };
+    }
+
+    /** @private Refuses a lost device, whose queue ignores work without an error. */
+    refuseLost() {
+        const loss = losses.get(this.#gpu);
+        if (loss) throw new WgmaxError('DeviceLost', `${this.info.name} was lost: ${loss.message}`);
+    }
+
+    /** The same device, which is freed separately. */
+    #again() {
+        return new Device(this.#module, () => this.raw.share());
     }
 
     #tensor(raw) {
@@ -594,7 +622,7 @@ export class Device extends Held {
     async #runWithIds(operator, input, given, count) {
         try {
             const [type, list] = ArrayBuffer.isView(given) ? [typeOf(given), given] : listOfIds(given);
-            const ids = host(this.#module, type, [list.length], list);
+            const ids = host(type, [list.length], list);
             const counted = checked(() => operator.checked(this.#below(input), ids));
             checkRange(list, count, (position) => `ids at position ${position}`);
             return await this.#run(counted, [input], [ids]);
@@ -636,6 +664,7 @@ function checkStatus([flags, dropped], drops) {
 
 /** Ids in a plain list: `i32`, or `i64` or `u64` where one needs it. */
 function listOfIds(ids) {
+    if (!isIterable(ids)) throw new WgmaxError('WrongElementType', `ids are an array, a list or a tensor, not ${shown(ids)}`);
     const list = Array.from(ids);
     const fits = (type) => (id) => BigInt(id) === BigInt[type[0] === 'i' ? 'asIntN' : 'asUintN'](type.slice(1), BigInt(id));
     const isId = (id) => Number.isSafeInteger(id) || (typeof id === 'bigint' && (fits('i64')(id) || fits('u64')(id)));
@@ -653,9 +682,10 @@ function again(tensor) {
 
 /** The element type of a typed array. A `Uint16Array` is `u16`, not bits of `bf16` or `f16`. */
 function typeOf(array) {
-    if (array instanceof Uint16Array) return 'u16';
-    const type = elementTypes.find((type) => array instanceof ARRAYS[type]);
-    if (!type) throw new WgmaxError('WrongElementType', `a ${array.constructor.name} is of no element type`);
+    const kind = kindOf(array);
+    if (kind === 'Uint16Array') return 'u16';
+    const type = elementTypes.find((type) => ARRAYS[type].name === kind);
+    if (!type) throw new WgmaxError('WrongElementType', `a ${kind} is of no element type`);
     return type;
 }
 
@@ -710,10 +740,10 @@ export class Tensor extends Held {
 
     /** The elements as numbers, also where the type's array holds bits. */
     async numbers() {
-        const { module, type } = this;
+        const { type } = this;
         const data = await this.data();
         const isBits = data instanceof Uint16Array && type !== 'u16';
-        return Array.from(isBits ? inPieces(data, Float32Array, (piece) => module.halfNumbers(type, piece)) : data, Number);
+        return isBits ? halfNumbers(type, data) : Array.from(data, Number);
     }
 
     /** The part of an axis from `start` up to, but not including, `end`. */
@@ -752,7 +782,7 @@ export class Tensor extends Held {
         return this.#viewed((raw) => raw.view(shape, offset, pitches));
     }
 
-    /** Frees the memory now, also that of views of it. */
+    /** Frees the memory now, on a GPU also that of views of it. */
     destroy() {
         if (this.isFreed) return;
         this.raw.destroy();

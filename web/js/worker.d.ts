@@ -54,5 +54,6 @@ export class WorkerDevice {
     run(operator: 'node', inputs: readonly (Input | undefined)[], node: Node, options?: { transfer?: boolean }): Promise<{ outputs: WorkerResult[] }>;
     /** Ends the worker. Operators that run there end with the error `Freed`. */
     free(): void;
+    [Symbol.dispose](): void;
     readonly isFreed: boolean;
 }

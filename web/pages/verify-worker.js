@@ -3,9 +3,13 @@ import { open } from './pkg/wgmax.js';
 import { Verification } from './pkg/verify.js';
 
 let verification;
+let isStopped = false;
 
 onmessage = async ({ data }) => {
-    if (data.stop) return verification?.stop();
+    if (data.stop) {
+        isStopped = true;
+        return verification?.stop();
+    }
     if (data.destroy) return device?.gpu.destroy();
     try {
         await run(data);
@@ -19,6 +23,8 @@ let device;
 async function run({ seed, cases }) {
     device = await open('gpu', { verify: true });
     verification = new Verification(device, { seed });
+    // The page may have asked for it while the device was opened.
+    if (isStopped) verification.stop();
     const { operators, types } = verification;
     postMessage({ opened: { info: device.info, operators, types } });
     let outcome;

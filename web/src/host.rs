@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use half::{bf16, f16};
 use js_sys::{Reflect, Uint8Array};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
@@ -131,28 +130,6 @@ pub fn sizes(shape: &JsValue) -> Result<Vec<usize>> {
 /// Sizes for JavaScript. A tensor in a 32-bit memory has no larger ones.
 pub fn numbers(shape: &[usize]) -> Vec<u32> {
     shape.iter().map(|&size| size as u32).collect()
-}
-
-/// The bits of numbers as elements of `f16` or `bf16`, rounded to the nearest one.
-#[wasm_bindgen(js_name = halfBits)]
-pub fn half_bits(element_type: &str, numbers: &[f64]) -> Result<Vec<u16>> {
-    let bits: fn(f64) -> u16 = match element_type {
-        "f16" => |number| f16::from_f64(number).to_bits(),
-        "bf16" => |number| bf16::from_f64(number).to_bits(),
-        name => return Err(js(Error::UnknownElementType { name: name.to_string() })),
-    };
-    Ok(numbers.iter().map(|&number| bits(number)).collect())
-}
-
-/// The numbers of `f16` or `bf16` with these bits.
-#[wasm_bindgen(js_name = halfNumbers)]
-pub fn half_numbers(element_type: &str, bits: &[u16]) -> Result<Vec<f32>> {
-    let number: fn(u16) -> f32 = match element_type {
-        "f16" => |bits| f16::from_bits(bits).to_f32(),
-        "bf16" => |bits| bf16::from_bits(bits).to_f32(),
-        name => return Err(js(Error::UnknownElementType { name: name.to_string() })),
-    };
-    Ok(bits.iter().map(|&bits| number(bits)).collect())
 }
 
 /// The names of the element types, and the bytes of an element of each.

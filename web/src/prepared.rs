@@ -82,6 +82,8 @@ fn check(plan: &Plan, inputs: &Tensors, results: &Tensors) -> Result<(), Error> 
 /// On the CPU memory of results cannot be written from outside: a run gives new tensors.
 #[cfg(feature = "cpu")]
 mod cpu {
+    use std::ops::Range;
+
     use wasm_bindgen::JsValue;
     use wgmax::operator::Operator;
     use wgmax::plan::Plan;
@@ -91,6 +93,7 @@ mod cpu {
     use crate::tensor::{Tensor, Tensors};
 
     pub struct Prepared {
+        operator: &'static str,
         device: Device,
         plan: Plan,
     }
@@ -105,20 +108,49 @@ mod cpu {
             results.iter().try_for_each(whole)?;
             let inputs: Vec<&View> = inputs.iter().collect();
             let results: Vec<&View> = results.iter().map(DeviceTensor::view).collect();
+            let name = operator.name();
             let plan = device.plan_views(operator, &inputs, &results)?;
-            Ok(Self { device, plan })
+            Ok(Self { operator: name, device, plan })
         }
 
         /// The results of the last run.
         pub fn run(&self, inputs: &Tensors, results: &Tensors, times: u32) -> Result<JsValue> {
             super::check(&self.plan, inputs, results)?;
             results.0.iter().try_for_each(whole)?;
+            self.check_overlap(&inputs.0, &results.0)?;
             let mut made = Vec::new();
             for _ in 0..times {
                 let inputs: Vec<_> = inputs.0.iter().collect();
                 made = self.device.execute(&self.plan, inputs)?.into_vec();
             }
             Ok(array(made.into_iter().map(Tensor::from)))
+        }
+
+        /// Refuses a result in the memory of an input or of another result, as a GPU does.
+        fn check_overlap(&self, inputs: &[DeviceTensor], results: &[DeviceTensor]) -> Result<()> {
+            let named = |what, tensors: &[DeviceTensor]| {
+                let memory =
+                    |tensor: &DeviceTensor| tensor.host_memory().unwrap_or_default().as_ptr_range();
+                let named = |(i, tensor)| (format!("{what} {i}"), memory(tensor));
+                tensors.iter().enumerate().map(named).collect::<Vec<_>>()
+            };
+            let all = [named("input", inputs), named("result", results)].concat();
+            for (i, (result, own)) in all.iter().enumerate().skip(inputs.len()) {
+                let length = |memory: &Range<*const u8>| memory.end as u64 - memory.start as u64;
+                let shares = |(_, memory): &&(String, Range<*const u8>)| {
+                    own.start.max(memory.start) < own.end.min(memory.end)
+                };
+                if let Some((other, memory)) = all[..i].iter().find(shares) {
+                    return Err(Error::BufferOverlap {
+                        operator: self.operator.to_string(),
+                        result: result.clone(),
+                        bytes: 0..length(own),
+                        other: other.clone(),
+                        other_bytes: 0..length(memory),
+                    });
+                }
+            }
+            Ok(())
         }
     }
 

@@ -162,6 +162,11 @@ tests['segmentMax takes ids of all kinds'] = (wgmax, options) => both(wgmax, opt
 });
 
 tests['ids that are no segments are errors, unless they are dropped'] = (wgmax, options) => both(wgmax, options, async (device) => {
+    const none = await device.zeros('f32', [0, 3]);
+    for (const type of ['u32', 'i32']) {
+        const { values } = await device.segmentMax(none, await device.zeros(type, [0]), { segments: 'unsorted', numSegments: 0 });
+        equal(values.shape, [0, 3], type);
+    }
     const x = await device.tensor('i32', [4], [5, 6, 7, 8]);
     const run = async (ids, attributes) => {
         const { values, status, indices } = await device.segmentMax(x, ids, attributes);
@@ -322,7 +327,24 @@ tests['numbers come in by one way, which checks them'] = (wgmax, options) => bot
     for (const [type, wrong] of [['f32', Float64Array.of(1)], ['i8', Uint8Array.of(1)], ['u8', new DataView(new ArrayBuffer(1))]]) {
         for (const given of [wrong, [wrong], [[wrong]]]) await fails('WrongElementType', () => device.tensor(type, given));
     }
-    for (const wrong of [undefined, null, '1', Symbol('s')]) await fails('WrongElementType', () => device.tensor('f32', [], wrong));
+    const promise = Promise.resolve([1]);
+    for (const wrong of [undefined, null, '1', Symbol('s'), promise, y, new ArrayBuffer(4), { length: 1, 0: 1 }]) {
+        await fails('WrongElementType', () => device.tensor('f32', [], wrong));
+        await fails('WrongElementType', () => device.tensor('f32', wrong));
+        await fails('WrongElementType', () => device.tensor('f32', [wrong]));
+        if (!(wrong instanceof wgmax.Tensor)) await fails('WrongElementType', () => device.segmentMax(x, wrong));
+    }
+    // Halves are the nearest ones, by all bits of a number, and the even one of two.
+    for (const [type, digit, least] of [['f16', 2 ** -10, 2 ** -24], ['bf16', 2 ** -7, 2 ** -133]]) {
+        const near = (unit, from) => [from + unit / 2 - unit * 2 ** -30, from + unit / 2, from + unit / 2 + unit * 2 ** -30, from + unit * 1.5];
+        const found = await (await device.tensor(type, [...near(digit, 1), ...near(least, 0)])).numbers();
+        equal(found, [1, 1, 1 + digit, 1 + 2 * digit, 0, 0, least, 2 * least], type);
+    }
+    equal(await (await device.tensor('f16', [65519.99, 65520, -1e300, NaN, -(2 ** -26)])).numbers(), [65504, Infinity, -Infinity, NaN, -0]);
+    const every = Uint16Array.from({ length: 65536 }, (_, i) => i);
+    const bits = await (await device.tensor('bf16', every)).numbers();
+    const back = await (await device.tensor('bf16', bits)).data();
+    equal(back.findIndex((element, i) => element !== i && !Number.isNaN(bits[i])), -1, 'bf16 there and back');
     equal(await (await device.tensor('i64', [3], [1, 2n, true])).numbers(), [1, 2, 1]);
     equal(await (await device.tensor('bool', [2], [true, false])).numbers(), [1, 0]);
 });
@@ -481,6 +503,17 @@ tests['prepared operators of the CPU give results in tensors that are there'] = 
     const both = await device.prepare('reduceMax', { axes: [1], indices: true }, [x], [best, at]);
     both.submit([x], [best, at]);
     equal([await best.numbers(), await at.numbers()], [[5, 9], [1, 1]]);
+    // A result has memory of its own, as on a GPU.
+    const [data, updates, places] = [await device.zeros('f32', [2]), await device.zeros('f32', [2]), await device.tensor('i32', [2], [1, 0])];
+    const [first, second] = [await device.zeros('f32', [2]), await device.zeros('f32', [2])];
+    const backward = await device.prepare('scatterMaxBackward', {}, [data, places, updates, best], [first, second]);
+    backward.submit([data, places, updates, best], [first, second]);
+    equal([await first.numbers(), await second.numbers()], [[5, 9], [0, 0]]);
+    const twice = await fails('BufferOverlap', () => backward.submit([data, places, updates, best], [first, first]));
+    equal(twice.message.includes('result 1') && twice.message.includes('result 0'), true, twice.message);
+    await fails('BufferOverlap', () => backward.submit([data, places, updates, best], [first, updates]));
+    equal(await first.numbers(), [5, 9], 'kept');
+    backward.free();
     y.free();
     await fails('Freed', () => rows.submit([x], [y]));
     rows.free();
@@ -557,7 +590,11 @@ tests['what is freed is gone'] = async (wgmax, options, Verification) => {
     const other = await wgmax.open('gpu', { ...options, verify: true });
     const z = await other.tensor('u8', [2], [1, 2]);
     const begun = [other.segmentMax(z, [0, 1]), other.tensor('u8', [1], [1]), other.node({ dialect: 'onnx', operator: 'ReduceMax', version: 20 }, [z, { type: 'i64', shape: [1], data: [0] }]), other.wait()];
-    for (let i = 0; i < 2; i++) other.free();
+    const places = await other.tensor('i64', [1], [0]);
+    begun.push(other.node({ dialect: 'onnx', operator: 'ReduceMax', version: 20 }, [z, places]));
+    const [data, gradient] = [await other.tensor('f32', [2], [1, 2]), await other.tensor('f32', [1], [3])];
+    begun.push(other.segmentMaxBackward(data, [0, 0], gradient).then(async (found) => equal(await found.numbers(), [0, 3])));
+    for (const held of [other, other, places, data, gradient]) held.free();
     await Promise.all(begun);
     for (const use of [() => other.info, () => other.tensor('u8', [1], [1]), () => other.zeros('u8', [1]), () => other.reduceMax(z), () => other.wait(), () => other.parts]) await fails('Freed', use);
     equal(await z.numbers(), [1, 2], 'a tensor keeps the device');
@@ -700,6 +737,7 @@ tests['a lost device is reported'] = async (wgmax, options) => {
     equal(lost, undefined);
     device.gpu.destroy();
     equal((await device.lost).reason, 'destroyed');
+    await fails('DeviceLost', () => device.pixels({ width: 1, height: 1, data: new Uint8ClampedArray(4) }));
     const cpu = await wgmax.open('cpu');
     equal(await Promise.race([cpu.lost, cpu.wait().then(() => 'not lost')]), 'not lost');
 };

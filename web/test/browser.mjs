@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { WEBGPU, browse, errorsOf, step } from './chromium.mjs';
+import { WEBGPU, browse, errorsOf, finish, step } from './chromium.mjs';
 import { caseFolders } from './folders.mjs';
 import { EXPECTED } from './golden.mjs';
 import { serve, serveFolder } from './serve.mjs';
@@ -314,4 +314,4 @@ for (const [name, flags, script] of [
 }
 
 server.close();
-process.exit(step.failed ? 1 : 0);
+finish();

@@ -9,7 +9,7 @@ import { build as esbuild } from 'esbuild';
 import { build as vite, createServer } from 'vite';
 import webpack from 'webpack';
 
-import { WEBGPU, browse, errorsOf, step } from './chromium.mjs';
+import { WEBGPU, browse, errorsOf, finish, step } from './chromium.mjs';
 import { serveFolder } from './serve.mjs';
 import { within } from './within.mjs';
 
@@ -86,4 +86,4 @@ for (const [name, build] of Object.entries(BUNDLERS)) {
         await opens(server.resolvedUrls.local[0], expected(name)).finally(() => within(20, 'closing', server.close()));
     });
 }
-process.exit(step.failed ? 1 : 0);
+finish();

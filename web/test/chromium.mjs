@@ -6,11 +6,13 @@ import { within } from './within.mjs';
 
 const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
-// Only the steps that a pattern names, for those who work on one.
-const only = new RegExp(process.env.WGMAX_ONLY ?? '');
+// Only the steps that one of some patterns names.
+const only = (process.env.WGMAX_ONLY ?? '').split('|').map((pattern) => ({ pattern: new RegExp(pattern), steps: 0 }));
 
 export async function step(name, seconds, work) {
-    if (!only.test(name)) return;
+    const naming = only.filter(({ pattern }) => pattern.test(name));
+    if (!naming.length) return;
+    naming.forEach((each) => each.steps++);
     const start = performance.now();
     try {
         const found = await within(seconds, name, work());
@@ -19,6 +21,13 @@ export async function step(name, seconds, work) {
         step.failed = (step.failed ?? 0) + 1;
         console.log(`FAILED  ${name}: ${error.stack}`);
     }
+}
+
+/** Ends the process: with an error if a step failed, or if a pattern named none. */
+export function finish() {
+    const unused = only.filter(({ steps }) => !steps);
+    unused.forEach(({ pattern }) => console.log(`FAILED  ${pattern} names no step`));
+    process.exit(step.failed || unused.length ? 1 : 0);
 }
 
 // SwiftShader for WebGPU and for the page itself: only so are WebGPU's canvases shown.

@@ -111,3 +111,67 @@ tests['a transparent picture is drawn alike'] = async (wgmax) => {
         }
     }
 };
+
+tests['what cannot be drawn is an error, and the canvas is kept'] = async (wgmax) => {
+    const fails = async (code, work) => {
+        const error = await work().then(() => ({ code: 'none' }), (error) => error);
+        check(error.code === code, `${error.code}, not ${code}: ${error.message}`);
+    };
+    const [gpu, cpu] = [await wgmax.open('gpu'), await wgmax.open('cpu')];
+    const painted = () => Object.assign(document.createElement('canvas'), { width: 3, height: 2 });
+    const rgb = { gpu: await gpu.tensor('u8', [1, 1, 3], [10, 20, 30]), cpu: await cpu.tensor('u8', [1, 1, 3], [10, 20, 30]) };
+    for (const device of [gpu, cpu]) {
+        for (const shape of [[], [5], [0], [0, 4], [4, 0], [1, 1, 2], [1, 1, 1, 1]]) {
+            const canvas = painted();
+            await fails('BadPicture', async () => device.draw(await device.zeros('u8', shape), canvas));
+            check(canvas.width === 3 && canvas.height === 2, 'the size of the canvas');
+        }
+        await fails('WrongDevice', () => device.draw(device === gpu ? rgb.cpu : rgb.gpu, painted()));
+    }
+    await fails('WrongDevice', () => gpu.pixels(sample(1, 1), rgb.cpu));
+    // Contexts that the page or another device made.
+    const flat = painted();
+    flat.getContext('2d');
+    await fails('BadPicture', () => gpu.draw(rgb.gpu, flat));
+    check(flat.width === 3, 'the size of a 2-D canvas');
+    await cpu.draw(rgb.cpu, flat);
+    const shared = painted();
+    await gpu.draw(rgb.gpu, shared);
+    await cpu.draw(rgb.cpu, shared);
+    check(shared.width === 1, 'drawn by the CPU after the GPU');
+    // A wide colour space has other bytes than those of a 2-D canvas.
+    const wide = new ImageData(new Uint8ClampedArray([200, 100, 50, 255]), 1, 1, { colorSpace: 'display-p3' });
+    const canvas = new OffscreenCanvas(1, 1).getContext('2d');
+    canvas.putImageData(wide, 0, 0);
+    const expected = canvas.getImageData(0, 0, 1, 1).data;
+    check(expected[0] !== 200, 'the browser converts colours');
+    for (const device of [gpu, cpu]) {
+        const found = await (await device.pixels(wide)).data();
+        check(`${Array.from(found)}` === `${Array.from(expected)}`, `${found}, not ${expected}`);
+    }
+    // A lost device.
+    const kept = painted();
+    await gpu.draw(rgb.gpu, kept);
+    const pixels = await gpu.pixels(sample(1, 1));
+    gpu.gpu.destroy();
+    await gpu.lost;
+    const canvas2 = painted();
+    await fails('DeviceLost', () => gpu.draw(rgb.gpu, canvas2));
+    check(canvas2.width === 3, 'the canvas of a lost device');
+    await fails('DeviceLost', () => gpu.pixels(sample(1, 1), pixels));
+};
+
+tests['arrays of another frame are arrays'] = async (wgmax) => {
+    const frame = document.body.appendChild(document.createElement('iframe'));
+    const { Float32Array: Foreign, Array: Lists, Int32Array: Ids } = frame.contentWindow;
+    for (const device of [await wgmax.open('gpu'), await wgmax.open('cpu')]) {
+        const x = await device.tensor('f32', [3], Foreign.of(1, 3, 2));
+        const y = await device.tensor('f32', Lists.of(Lists.of(1), Lists.of(4)));
+        check(`${await x.numbers()};${await y.numbers()};${y.shape}` === '1,3,2;1,4;2,1', 'elements');
+        for (const ids of [Ids.of(0, 1, 1), Lists.of(0, 1, 1)]) {
+            const { values } = await device.segmentMax(x, ids);
+            check(`${await values.numbers()}` === '1,3', 'ids');
+        }
+    }
+    frame.remove();
+};

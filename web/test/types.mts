@@ -31,6 +31,19 @@ const worker = await openWorker('cpu', { wasm: '/wgmax/' });
 const inMemory: wgmax.HostTensor = { type: 'f32', shape: [2], data: [1, 2] };
 const { values: most } = await worker.run('reduceMax', [inMemory], { axes: [0] }, { transfer: true });
 const shape: number[] = (await worker.run('scatterMinBackward', [inMemory, inMemory, inMemory, inMemory])).updates.shape;
+// Attributes that are not known where the types are checked.
+const attributes: wgmax.ReduceMax = { axes: [0] };
+const either = await device.reduceMax(x, attributes);
+const top: wgmax.Tensor<'f32'> = either instanceof wgmax.Tensor ? either : either.values;
+const wide: wgmax.HostTensor = { type: 'i64', shape: [1], data: [1n] };
+{
+    using scoped = await device.tensor('f32', [2], [1, 2]);
+    using other = worker;
+    await other.run('reduceMax', [wide]);
+    scoped[Symbol.dispose]();
+}
+// @ts-expect-error it may be a tensor, or values and indices
+either.values;
 // @ts-expect-error a pooling has a kernel
 await worker.run('maxPool', [inMemory], { indices: true });
 // @ts-expect-error a function of the device, but no operator
@@ -50,4 +63,4 @@ await device.tensor('f99', [1], [1]);
 // @ts-expect-error no name of a device
 await wgmax.open('vulkan');
 
-export { at, buffer, bytes, codes, counts, floats, freed, least, lost, most, nested, outcome, positions, shape, where };
+export { at, buffer, bytes, codes, counts, floats, freed, least, lost, most, nested, outcome, positions, shape, top, where };
