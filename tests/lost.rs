@@ -11,7 +11,7 @@ use crate::common::program::{Program, program};
 use crate::common::{Random, tensor};
 use wgmax::operator::{MaxPool, Operator, ReduceMax, SegmentMax};
 use wgmax::wgpu::{self, BufferUsages};
-use wgmax::{BufferRange, Device, DeviceTensor, ElementType, Error, Result, Run, Tensor};
+use wgmax::{BufferRange, Device, DeviceTensor, ElementType, Error, Result, Run, Scratch, Tensor};
 
 /// The calls that a program's callbacks received.
 #[derive(Clone, Default)]
@@ -120,6 +120,20 @@ fn destroyed_after_work() {
     all_is_lost(&device, &input, &there);
     callbacks.are_still_called(&program);
     another_works(&input);
+}
+
+/// Scratch of a lost device is not that of another one.
+#[test]
+fn destroyed_with_scratch() {
+    let Some((program, _)) = listening() else { return };
+    let device = Device::from_wgpu(&program.device, &program.queue).unwrap();
+    let input = input(200_000);
+    let prepare = || device.prepare(ReduceMax::new(), [input.desc()]).unwrap();
+    let (mut first, mut second, scratch) = (prepare(), prepare(), Scratch::new());
+    first.share_scratch(&scratch).unwrap();
+    assert!(scratch.bytes() > 0);
+    program.device.destroy();
+    is_lost(second.share_scratch(&scratch));
 }
 
 #[test]

@@ -471,6 +471,9 @@ fn wrong_gradients_of_scatters_are_errors() {
     let far = Tensor::from_slice([2], &[0i64, 2]).unwrap();
     let error = own.run(&Device::cpu(), [&data, &far, &data, &data]).unwrap_err();
     assert!(matches!(error, Error::IndexOutOfRange { position: 1, value: 2, .. }), "{error}");
+    let far = Tensor::from_slice([2], &[0, u64::MAX]).unwrap();
+    let error = ScatterMax::along(0).run(&Device::cpu(), [&data, &far, &data]).unwrap_err();
+    assert!(error.to_string().contains("index 18446744073709551615 at position 1"), "{error}");
 }
 
 /// If several given rows name one element, the gradient of the last segment counts. Numbers that name no row
@@ -622,7 +625,7 @@ fn foreign_indices_are_refused() {
             let unpool = Operator::from(MaxUnpool::new([4]));
             let error = unpool.run(&device, [&values, &indices]).unwrap_err();
             let right = matches!(error,
-                Error::IndexOutOfRange { position: 1, value, elements: 4 } if value == wrong);
+                Error::IndexOutOfRange { position: 1, value, elements: 4 } if value == i128::from(wrong));
             assert!(right, "{error}");
             // On a device the index is not checked, and the value is left out.
             let uploaded = [&values, &indices].map(|tensor| device.upload(tensor).unwrap());

@@ -1,8 +1,10 @@
 //! `wgmax check`.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -95,9 +97,24 @@ impl Record<'_> {
     }
 }
 
+/// The files of a case: in its folder, and in those of its data sets.
+fn read_in(folder: &Path, depth: usize) -> Vec<PathBuf> {
+    let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let files = paths.flat_map(|path| match path.is_dir() {
+        true if depth > 0 => read_in(&path, depth - 1),
+        true => Vec::new(),
+        false => vec![path],
+    });
+    let is_read = |path: &PathBuf| {
+        let extension = path.extension().and_then(OsStr::to_str);
+        path.ends_with("case.json") || matches!(extension, Some("onnx" | "pb" | "npy"))
+    };
+    files.filter(is_read).collect()
+}
+
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     let targets = || Targets::default().report("--json ", arguments.json.as_deref());
-    targets().check(&[], None)?;
+    targets().check(&[""; 0], None)?;
     let folders = case::find(&arguments.paths)?;
     anyhow::ensure!(
         !folders.is_empty(),
@@ -105,11 +122,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         arguments.paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ")
     );
     let targets = targets();
-    let cases = folders.iter().flat_map(|folder| {
-        ["case.json", "model.onnx"].map(|name| folder.path.join(name).display().to_string())
-    });
-    let cases: Vec<String> = cases.collect();
-    targets.check(&cases.iter().map(String::as_str).collect::<Vec<_>>(), None)?;
+    let read: Vec<PathBuf> = folders.iter().flat_map(|folder| read_in(&folder.path, 1)).collect();
+    targets.check(&read, None)?;
     let mut stderr = Output::stderr();
     let output = if targets.have_standard() { &mut stderr } else { output };
     let report = Report::create(&arguments.json)?;

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use wgmax::Extremum::{Maximum, Minimum};
 
-use crate::output::Output;
+use crate::output::{Output, chain};
 use crate::{
     Outcome, adaptive_max_pool, bench, check, color, compare, demo, devices, explain, interrupt,
     max_pool, onnx, operation, output, reduce_max, scatter_max, segment_max, shader, shell, table,
@@ -203,7 +203,8 @@ fn log() {
     use tracing_subscriber::filter::LevelFilter;
     if let Some(level) = std::env::var("WGMAX_LOG").ok().and_then(|v| v.parse::<LevelFilter>().ok())
     {
-        tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).init();
+        let log = tracing_subscriber::fmt().with_max_level(level).with_ansi(color::stderr());
+        log.with_writer(std::io::stderr).init();
     }
 }
 
@@ -212,17 +213,6 @@ fn refuse(message: &str) -> u8 {
     // An error here means that stderr is closed.
     let _ = writeln!(anstream::stderr(), "{} {line}", color::error("wgmax:"));
     2
-}
-
-/// An error and its causes, without repetitions.
-fn chain(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| {
-        match text.is_empty() {
-            true => cause,
-            false if text.contains(&cause) => text,
-            false => format!("{text}: {cause}"),
-        }
-    })
 }
 
 #[cfg(test)]

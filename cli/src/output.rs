@@ -94,6 +94,17 @@ pub fn remark(text: impl Display) {
     note(format_args!("wgmax: {text}"));
 }
 
+/// An error and its causes, without repetitions.
+pub fn chain(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| {
+        match text.is_empty() {
+            true => cause,
+            false if text.contains(&cause) => text,
+            false => format!("{text}: {cause}"),
+        }
+    })
+}
+
 /// A line of progress, or a remark with its own beginning, on stderr.
 pub fn note(line: impl Display) {
     if !is_quiet() {

@@ -148,8 +148,15 @@ impl FromStr for Shape {
 impl Shape {
     /// The command line with another shape instead of this one.
     pub fn replaced(&self, shape: &[usize]) -> String {
-        let put = |word| if word == self.text { join(shape, "x") } else { word };
-        crate::words().into_iter().map(put).collect::<Vec<_>>().join(" ")
+        let mut words: Vec<String> = crate::words().into_iter().collect();
+        // Values of options may have the same text.
+        let is_own = |&at: &usize| words[at] == self.text;
+        let is_value = |&at: &usize| at > 0 && words[at - 1].starts_with('-');
+        let places = || (0..words.len()).filter(is_own);
+        if let Some(at) = places().find(|at| !is_value(at)).or_else(|| places().next()) {
+            words[at] = join(shape, "x");
+        }
+        words.join(" ")
     }
 }
 

@@ -1,5 +1,6 @@
 //! The files that a command writes, checked before it computes anything.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
@@ -18,7 +19,8 @@ pub struct Targets {
 struct Target {
     /// The option with its value, for errors.
     label: String,
-    spec: String,
+    /// As it was given. A tensor's is UTF-8.
+    spec: PathBuf,
     /// Whether it is a tensor, not a report or a picture.
     is_tensor: bool,
     /// The file with links resolved; `None` for standard output.
@@ -35,12 +37,12 @@ impl Targets {
     pub fn tensor(mut self, option: &str, spec: Option<&str>) -> wgmax::Result<Self> {
         let Some(spec) = spec else { return Ok(self) };
         if Format::of(spec).is_some() {
-            return Ok(self.file(option, spec));
+            return Ok(self.file(option, Path::new(spec)));
         }
         let (path, name) = wgmax::io::split(spec).map_err(super::files::with_pictures)?;
         self.list.push(Target {
             label: format!("{option}{spec}"),
-            spec: spec.to_string(),
+            spec: spec.into(),
             is_tensor: true,
             place: path.map(wgmax::io::resolve),
             name: name.map(str::to_string),
@@ -51,18 +53,17 @@ impl Targets {
     /// Adds a report.
     pub fn report(self, option: &str, path: Option<&Path>) -> Self {
         match path {
-            Some(path) => self.file(option, &path.to_string_lossy()),
+            Some(path) => self.file(option, path),
             None => self,
         }
     }
 
-    fn file(mut self, option: &str, path: &str) -> Self {
-        let is_file = !report::is_standard(Path::new(path));
+    fn file(mut self, option: &str, path: &Path) -> Self {
         self.list.push(Target {
-            label: format!("{option}{path}"),
-            spec: path.to_string(),
+            label: format!("{option}{}", path.display()),
+            spec: path.into(),
             is_tensor: false,
-            place: is_file.then(|| wgmax::io::resolve(Path::new(path))),
+            place: (!report::is_standard(path)).then(|| wgmax::io::resolve(path)),
             name: None,
         });
         self
@@ -75,8 +76,9 @@ impl Targets {
 
     /// Refuses two outputs in one file, files that cannot be written, and, unless `force` is true, outputs
     /// that would replace one of the `inputs`. `force` is `None` for a command without this option.
-    pub fn check(&self, inputs: &[&str], force: Option<bool>) -> anyhow::Result<()> {
-        let mut standard = inputs.iter().filter(|input| is_standard(input));
+    pub fn check(&self, inputs: &[impl AsRef<OsStr>], force: Option<bool>) -> anyhow::Result<()> {
+        let texts = inputs.iter().filter_map(|input| input.as_ref().to_str());
+        let mut standard = texts.filter(|input| is_standard(input));
         if let (Some(a), Some(b)) = (standard.next(), standard.next()) {
             bail!("{a} and {b}: both are standard input");
         }
@@ -92,34 +94,38 @@ impl Targets {
                 }
             }
         }
-        if force != Some(true) {
-            let tip = if force.is_some() { "; --force replaces it" } else { "" };
-            for target in &self.list {
-                ensure!(
-                    !inputs.iter().any(|input| target.replaces(input)),
-                    "{}: it would replace a file that is read{tip}",
-                    target.label
-                );
-            }
-        }
+        self.keep(inputs, force)?;
         let (tensors, files): (Vec<&Target>, Vec<&Target>) =
             self.list.iter().partition(|target| target.is_tensor);
-        let specs: Vec<&str> = tensors.iter().map(|target| target.spec.as_str()).collect();
+        let specs: Vec<&str> = tensors.iter().filter_map(|target| target.spec.to_str()).collect();
         wgmax::io::check_writable(&specs, force == Some(true))?;
         for file in files.iter().filter(|file| file.place.is_some()) {
-            WholeFile::create(Path::new(&file.spec))?;
+            WholeFile::create(&file.spec)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses outputs that would replace one of the `inputs`, unless `force` is true.
+    pub fn keep(&self, inputs: &[impl AsRef<OsStr>], force: Option<bool>) -> anyhow::Result<()> {
+        let tip = if force.is_some() { "; --force replaces it" } else { "" };
+        for target in self.list.iter().filter(|_| force != Some(true)) {
+            ensure!(
+                !inputs.iter().any(|input| target.replaces(input.as_ref())),
+                "{}: it would replace a file that is read{tip}",
+                target.label
+            );
         }
         Ok(())
     }
 }
 
 impl Target {
-    fn replaces(&self, input: &str) -> bool {
+    fn replaces(&self, input: &OsStr) -> bool {
         let Some(place) = self.place.as_deref().filter(|place| place.is_file()) else {
             return false;
         };
-        let (file, name) = match wgmax::io::split(input) {
-            Ok((Some(path), name)) => (path, name),
+        let (file, name) = match input.to_str().map(wgmax::io::split) {
+            Some(Ok((Some(path), name))) => (path, name),
             _ => (Path::new(input), None),
         };
         // An array with another name than the one that is read is added to the archive.

@@ -414,7 +414,7 @@ Operator {
         /// The position among the indices, in row-major order.
         position: usize,
         /// The index.
-        value: i64,
+        value: i128,
         /// How many elements there are.
         elements: usize,
     },

@@ -98,7 +98,7 @@ impl MaxUnpool {
         let indices = Ids::of(indices)?;
         let wrong = indices.find(|index| !(0..elements as i128).contains(&index));
         wrong.map_or(Ok(()), |position| {
-            let value = indices.at(position);
+            let value = indices.exact(position);
             Err(Error::IndexOutOfRange { position, value, elements })
         })
     }

@@ -89,8 +89,8 @@ impl MaxPool {
                 return bad("layout", expected, "NXC".to_string());
             }
             if input.rank() > 2 + MAX_COLUMN_MAJOR {
-                let expected = "of at most 8 spatial axes if indices are column-major";
-                return bad("kernel", expected, format!("{:?}", self.kernel));
+                let expected = "row-major with more than 8 spatial axes";
+                return bad("indices", expected, "column-major".to_string());
             }
         }
         // Zeros are ignored: an empty input has no element whose index could be too large.
@@ -189,6 +189,11 @@ impl MaxPool {
             let only_end_padding = extent <= padded;
             return Err(Error::WindowTooLarge { axis, extent, padded, only_end_padding });
         }
+        let attribute = match self.padding {
+            Padding::Explicit { .. } => "pads_begin and pads_end",
+            _ => "kernel and dilations",
+        };
+        let narrow = |value| narrow(attribute, value);
         Ok(Window { output: narrow(output)?, pad_begin: narrow(begin)?, ..window })
     }
 }
@@ -294,9 +299,9 @@ fn numbers(
 }
 
 /// A number in 64 bits. Numbers that do not fit are far beyond any tensor.
-fn narrow(value: u128) -> Result<u64> {
+fn narrow(attribute: &'static str, value: u128) -> Result<u64> {
     u64::try_from(value).map_err(|_| Error::BadAttribute {
-        attribute: "pads_begin and pads_end",
+        attribute,
         expected: "such that positions fit 64 bits",
         value: value.to_string(),
     })

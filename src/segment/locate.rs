@@ -95,7 +95,7 @@ fn locate<const WORDS: usize>(call: Call<'_, '_>) {
                 let mut rest = p.first_row + (first + at) as u32;
                 let mut sum = 0;
                 for &[size, .., pitch] in axes {
-                    sum += rest % size * pitch;
+                    sum = (rest % size).wrapping_mul(pitch).wrapping_add(sum);
                     rest /= size;
                 }
                 // A row may have no indices at all.

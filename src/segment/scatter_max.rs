@@ -296,7 +296,7 @@ impl ScatterMax {
             found.map(|position| (position, size))
         });
         found.min().map_or(Ok(()), |(position, size)| {
-            let (value, elements) = (ids.at(position), size as usize);
+            let (value, elements) = (ids.exact(position), size as usize);
             Err(Error::IndexOutOfRange { position, value, elements })
         })
     }

@@ -86,8 +86,8 @@ inputs!(Tensor: Tensor, View: TensorView);
 /// ```
 ///
 /// A view whose axes are permuted or flipped is read in place, and its results are permuted, if the
-/// operator allows it. The CPU reads rows with gaps in place. Other views are copied first: views
-/// with other gaps, views of poolings with indices, and views with positions over permuted axes.
+/// operator allows it. On the CPU, reductions and the maxima of poolings read rows with gaps in place.
+/// Other views are copied first.
 ///
 /// Inputs larger than [`RunOptions::max_piece`] are streamed to a GPU in pieces; their partial
 /// results are combined on the host. The result is the same, bit for bit. A reduction is split

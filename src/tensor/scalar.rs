@@ -88,7 +88,10 @@ impl Scalar {
     /// the same result as rounding the number.
     fn odd(self) -> f32 {
         let (near, order) = match self.0 {
-            Value::Integer(value) => (value as f32, (value as f32 as i128).abs().cmp(&value.abs())),
+            Value::Integer(value) => {
+                let near = value as f32;
+                (near, (near as i128).unsigned_abs().cmp(&value.unsigned_abs()))
+            }
             Value::Float(bits) => {
                 let (wide, near) = (f64::from_bits(bits), f64::from_bits(bits) as f32);
                 (near, f64::from(near).abs().partial_cmp(&wide.abs()).unwrap_or(Ordering::Equal))
@@ -153,9 +156,14 @@ impl FromStr for Scalar {
         // -0 is not an integer.
         let integer = text.parse().map(Value::Integer).ok();
         let integer = integer.filter(|_| text != "-0");
-        let float = || text.parse().map(|value: f64| Value::Float(value.to_bits()));
+        // A number of digits is finite.
+        let float = || {
+            let value: f64 = text.parse().ok()?;
+            let is_beyond = value.is_infinite() && text.contains(|c: char| c.is_ascii_digit());
+            (!is_beyond).then_some(Value::Float(value.to_bits()))
+        };
         let truth = || text.parse().map(|value: bool| Value::Integer(value.into()));
-        let number = integer.or_else(|| float().ok()).or_else(|| truth().ok());
+        let number = integer.or_else(float).or_else(|| truth().ok());
         number.map(Self).ok_or_else(|| bad("a number", format!("{text:?}")))
     }
 }
@@ -246,6 +254,18 @@ mod tests {
         assert_eq!([bits(f64::MAX, Bf16), bits(1e-300, F16)], [None, Some(0)]);
         assert_eq!(bits(-1, Bf16), Some(0xbf80));
         assert!(f32::from_bits(bits(f64::NAN, F32).unwrap() as u32).is_nan());
+    }
+
+    #[test]
+    fn texts_of_numbers_are_finite() {
+        for text in ["1e400", "-1e309", "9".repeat(400).as_str()] {
+            assert!(text.parse::<Scalar>().is_err(), "{text}");
+        }
+        let infinity: Scalar = "-inf".parse().unwrap();
+        assert_eq!(infinity.bits(ElementType::F32).ok(), Some(0xff80_0000));
+        let least: Scalar = i128::MIN.to_string().parse().unwrap();
+        assert!(least.bits(ElementType::F16).is_err());
+        assert_eq!(least.bits(ElementType::F32).ok(), Some(0xff00_0000));
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Tuning {
     pub fn cpu(threads: usize) -> Self {
         Self {
             name: "cpu",
-            target_parallelism: (threads * 4 * 256).clamp(1, 1 << 20) as u32,
+            target_parallelism: threads.saturating_mul(4 * 256).clamp(1, 1 << 20) as u32,
             words_per_fill: 1,
             reduce: reduce::CPU,
             pool: pool::CPU,

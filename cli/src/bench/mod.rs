@@ -179,7 +179,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let targets = Targets::default()
         .report("--json ", arguments.json.as_deref())
         .report("--plot ", arguments.plot.as_deref());
-    targets.check(&[], None)?;
+    targets.check(&[""; 0], None)?;
     let mut stderr = Output::stderr();
     let output = if targets.have_standard() { &mut stderr } else { output };
     let items = item::matching(&arguments.filter)?;

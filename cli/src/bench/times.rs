@@ -1,6 +1,6 @@
 //! Repeated measurements.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::interrupt;
 
@@ -62,10 +62,10 @@ impl Budget {
         if let Some(wanted) = self.runs {
             return runs >= wanted;
         }
-        let spent = start.elapsed();
-        let long = spent >= Duration::from_secs_f64(self.seconds);
+        let spent = start.elapsed().as_secs_f64();
+        let long = spent >= self.seconds;
         // Slow items have fewer runs, so that they do not take minutes.
-        let too_long = spent >= Duration::from_secs_f64(10.0 * self.seconds) && runs >= 3;
+        let too_long = spent >= 10.0 * self.seconds && runs >= 3;
         runs >= Self::MAX_RUNS || too_long || (long && runs >= Self::MIN_RUNS)
     }
 }

@@ -16,17 +16,19 @@ mod trial;
 mod values;
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
 use wgmax::io::onnx::{self, Model};
 
-use super::Outcome;
 use super::options::{On, Writing, whole};
-use super::output::Output;
+use super::output::{self, Output};
+use super::picture::{self, Format};
 use super::report::is_standard;
 use super::targets::Targets;
+use super::{Outcome, files};
 use entry::{Entry, State};
 use options::{Binding, File, Shape};
 use values::Values;
@@ -90,30 +92,38 @@ impl Arguments {
         for File { name, spec } in &self.outputs {
             targets = targets.tensor(&format!("--output {name}="), Some(spec))?;
         }
-        let model = self.model.to_string_lossy();
-        let inputs = self.inputs.iter().map(|file| file.spec.as_str());
-        targets.check(&inputs.chain([&*model]).collect::<Vec<_>>(), Some(self.writing.force))?;
+        let inputs = self.inputs.iter().map(|file| OsStr::new(&file.spec));
+        let inputs = inputs.chain([self.model.as_os_str()]);
+        targets.check(&inputs.collect::<Vec<_>>(), Some(self.writing.force))?;
         Ok(targets)
     }
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
     // If a report or a tensor goes to standard output, nothing else is printed there.
-    let quiet = arguments.targets()?.have_standard();
+    let targets = arguments.targets()?;
+    let quiet = targets.have_standard();
     let model = read(&arguments.model)?;
+    let beside = model.graph.initializers.values().filter_map(onnx::Constant::file);
+    targets.keep(&beside.collect::<Vec<_>>(), Some(arguments.writing.force))?;
     let found = find::nodes(&model);
     let mut values = Values::new(&model, &arguments.dims, &arguments.shapes)?;
     for File { name, spec } in &arguments.inputs {
         values
-            .set_input(name, wgmax::io::read(spec).with_context(|| format!("--input {name}"))?)?;
+            .set_input(name, files::read(spec, None).with_context(|| format!("--input {name}"))?)?;
     }
     let mut entries = prepare::all(&model, found, &mut values);
-    for File { name, .. } in &arguments.outputs {
-        let made = entries.iter().any(|entry| match &entry.state {
-            State::Ready(ready) => ready.outputs.iter().any(|(output, _)| output == name),
-            _ => false,
+    for File { name, spec } in &arguments.outputs {
+        let made = entries.iter().find_map(|entry| match &entry.state {
+            State::Ready(ready) => ready.outputs.iter().find(|(output, _)| output == name),
+            _ => None,
         });
-        anyhow::ensure!(made, "--output {name}: {}", why_no_output(&entries, name));
+        let Some((_, desc)) = made else {
+            anyhow::bail!("--output {name}: {}", why_no_output(&entries, name));
+        };
+        if let Some(format) = Format::of(spec) {
+            picture::check(spec, format, desc)?;
+        }
     }
     let json = super::report::Report::create(&arguments.json)?;
 
@@ -133,17 +143,20 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
             values.keep(is_taken, &arguments.outputs);
         }
     }
-    let files: Vec<_> = (arguments.outputs.iter())
-        .map(|File { name, spec }| match values.results.get(name) {
-            Some(tensor) => Ok((spec.as_str(), tensor)),
-            None => anyhow::bail!("--output {name}: its node did not run"),
-        })
-        .collect::<anyhow::Result<_>>()
-        // The table has the reason, unless it is not printed.
-        .or_else(|error| match quiet {
-            true => Err(error),
-            false => Ok(Vec::new()),
-        })?;
+    // All of them, or none.
+    let outputs = arguments.outputs.iter();
+    let (found, lost): (Vec<_>, Vec<_>) =
+        outputs.partition(|File { name, .. }| values.results.contains_key(name));
+    match lost.first() {
+        // Reports have the reason.
+        Some(File { name, .. }) => {
+            output::note(format!("--output {name}: its node did not run, so no output is written"));
+        }
+        None => {
+            let files = found.iter().map(|file| (file.spec.as_str(), &values.results[&file.name]));
+            files::write(&files.collect::<Vec<_>>(), arguments.writing.force)?;
+        }
+    }
 
     let report = report::Report { model: &model, device: device.as_ref(), entries: &entries };
     if let Some(json) = json {
@@ -152,9 +165,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     if !quiet {
         report.print(output)?;
     }
-    super::files::write(&files, arguments.writing.force)?;
     let bad = |entry: &Entry<'_>| entry.is_bad() || (arguments.strict && entry.is_blocked());
-    Ok(if entries.iter().any(bad) {
+    Ok(if entries.iter().any(bad) || !lost.is_empty() {
         Outcome::Bad
     } else if arguments.list || entries.iter().any(Entry::has_run) {
         Outcome::Good

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use wgmax::{Device, Tensor};
 
+use super::super::output::chain;
 use super::entry::{Entry, Origin, Ready, State, Trial};
 use super::random;
 use super::values::Values;
@@ -37,7 +38,7 @@ pub fn run(entry: &mut Entry<'_>, devices: &Devices<'_>, values: &mut Values<'_>
             }
             trial
         });
-    ready.trial = Some(trial.map_err(|error| format!("{error:#}")));
+    ready.trial = Some(trial.map_err(|error| chain(&error)));
 }
 
 fn attempt(

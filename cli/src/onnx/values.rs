@@ -88,6 +88,18 @@ impl<'a> Values<'a> {
             constants,
         };
         for Shape { name, element_type, shape } in shapes {
+            values.named("--shape", name)?;
+            let constant =
+                values.constants.get(name.as_str()).and_then(|node| node.constant().ok());
+            let desc = match model.graph.initializers.get(name) {
+                Some(constant) => constant.desc().ok(),
+                None => constant.flatten().map(|tensor| tensor.desc().clone()),
+            };
+            if let Some(desc) = desc {
+                let fits = desc.shape() == shape
+                    && element_type.is_none_or(|given| given == desc.element_type());
+                anyhow::ensure!(fits, "--shape {name}: the model has a constant {desc} there");
+            }
             let value = values.named("--shape", name)?;
             value.element_type = element_type.or(value.element_type).or(Some(ElementType::F32));
             value.shape = Some(shape.iter().copied().map(Dim::Known).collect());

@@ -115,8 +115,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let targets = Targets::default()
         .report("--html ", arguments.html.as_deref())
         .report("--json ", arguments.json.as_deref());
-    let read = arguments.replay.as_ref().map(|path| path.to_string_lossy());
-    targets.check(&read.as_deref().into_iter().collect::<Vec<_>>(), None)?;
+    targets.check(&arguments.replay.iter().collect::<Vec<_>>(), None)?;
     let mut stderr = Output::stderr();
     let output = if targets.have_standard() { &mut stderr } else { output };
     let (html, json) = (File::create(&arguments.html)?, File::create(&arguments.json)?);

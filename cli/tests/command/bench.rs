@@ -95,3 +95,11 @@ fn tunings_are_chosen() {
     assert_eq!(report["tuning"], "software");
     assert_eq!(report["rows"][0]["results_crc32"][0], P05);
 }
+
+/// Any positive number of seconds: a run ends after so many runs, too.
+#[test]
+fn seconds_may_be_very_many() {
+    let run = ["bench", "--device", "cpu", "--seconds", "1e300", "--filter", "R00"];
+    let output = wgmax(&run);
+    assert!(output.status.success(), "{output:?}");
+}

@@ -180,3 +180,10 @@ fn bad_arguments_are_refused_in_one_line() {
     run(&["segment-max", "", "--num-segments", "1"], "needs at least one axis");
     run(&["segmentmax", "9x2"], "segment-max");
 }
+
+/// Advice replaces the shape, and no option with the same text.
+#[test]
+fn a_shape_is_corrected_and_nothing_else() {
+    let arguments = ["explain", "max-pool", "4,4,4", "--kernel", "4,4,4"];
+    refused(&arguments, "wgmax explain max-pool 1x1x4x4x4 --kernel 4,4,4\n");
+}

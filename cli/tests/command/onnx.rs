@@ -408,6 +408,10 @@ fn models_come_from_standard_input_and_constants_from_files() {
     let (found, status) = report(&[&at("m.onnx"), "--device", "cpu"]);
     assert_eq!(status, Some(0), "{found}");
     assert_eq!(found["nodes"][0]["results"][0]["shape"], serde_json::json!([2, 1]));
+    let arguments = ["onnx", &at("m.onnx"), "--device", "cpu", "--json", &at("axes.bin")];
+    refused(&arguments, "it would replace a file that is read");
+    // The shape of a constant is known.
+    refused(&["onnx", &at("m.onnx"), "--shape", "a=2"], "the model has a constant i64[1] there");
     fs::write(at("axes.bin"), [0; 15]).unwrap();
     let (found, status) = report(&[&at("m.onnx"), "--device", "cpu"]);
     assert_eq!((status, &found["nodes"][0]["status"]), (Some(1), &"refused".into()));
@@ -439,6 +443,58 @@ fn the_status_tells_whether_nodes_ran() {
         assert_eq!(status(&["--strict"]), Some(strict), "{nodes:?}");
         assert_eq!(status(&["--list"]), Some(0), "{nodes:?}");
         assert_eq!(status(&["--list", "--strict"]), Some(listed), "{nodes:?}");
+    }
+}
+
+/// An attribute of a node, an integer.
+fn number(name: &str, value: i64) -> Vec<u8> {
+    len(5, [len(1, name), int(3, value), int(20, 2)].concat())
+}
+
+/// A picture is refused before anything is computed or written.
+#[test]
+fn outputs_fit_their_files() {
+    let graph = [shaped(11, "x", F32, &["1", "1", "4", "4"]), value(12, "y")];
+    let (_folder, at) = saved(&model(18, &[pool("x", &["y"])], &graph));
+    let run = ["onnx", &at("m.onnx"), "--device", "cpu"];
+    let picture = format!("y={}", at("y.png"));
+    let json = at("r.json");
+    refused(&[&run[..], &["--output", &picture, "--json", &json]].concat(), "is no picture");
+    assert!(!std::path::Path::new(&json).exists());
+}
+
+/// Shapes that follow from integers and bools are those of their types.
+#[test]
+fn small_integers_have_a_range() {
+    let cast = |from: &str, to: &str, t: i64| node("Cast", &[from], &[to], &[number("to", t)]);
+    for (first, through, expected) in [
+        (2, vec![9], Some([1, 432])),
+        (2, vec![7], Some([2, 216])),
+        (258, vec![3], None),
+        (127, vec![3], Some([127, 1])),
+    ] {
+        let mut nodes = Vec::new();
+        let mut name = "k".to_string();
+        for (at, t) in through.into_iter().chain([7]).enumerate() {
+            let next = format!("k{at}");
+            nodes.push(cast(&name, &next, t));
+            name = next;
+        }
+        nodes.push(node("Concat", &[&name, "rest"], &["shape"], &[number("axis", 0)]));
+        nodes.push(node("Reshape", &["x", "shape"], &["t"], &[]));
+        nodes.push(node("ReduceMax", &["t"], &["y"], &[]));
+        let size = if first == 127 { "127" } else { "432" };
+        let graph = [
+            shaped(11, "x", F32, &[size]),
+            value(12, "y"),
+            axes("k", &[first]),
+            axes("rest", &[-1]),
+        ];
+        let (_folder, at) = saved(&model(18, &nodes, &graph));
+        let (found, _) = report(&[&at("m.onnx"), "--device", "cpu"]);
+        let nodes = found["nodes"].as_array().unwrap();
+        let shape = &nodes.last().unwrap()["input"]["shape"];
+        assert_eq!(*shape, serde_json::json!(expected), "{first}: {found}");
     }
 }
 

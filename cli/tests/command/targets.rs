@@ -6,6 +6,8 @@ use std::path::Path;
 use wgmax::Tensor;
 use wgmax::io::npy;
 
+#[cfg(target_os = "linux")]
+use super::command;
 use super::{folder, refused, stderr, succeeds, wgmax};
 
 const MODEL: &str = concat!(
@@ -32,7 +34,9 @@ fn inputs_stay() {
     fs::create_dir(at("cases")).unwrap();
     fs::write(at("cases/case.json"), "{}").unwrap();
     let case = at("cases/case.json");
-    let files = [&x, &p, &ids, &model, &case].map(|path| (path, fs::read(path).unwrap()));
+    let data = at("cases/a.npy");
+    fs::copy(&x, &data).unwrap();
+    let files = [&x, &p, &ids, &model, &case, &data].map(|path| (path, fs::read(path).unwrap()));
     let pool = ["max-pool", &p, "--kernel", "2"];
     let input = format!("x={}", at("i.npy"));
     let y_in = format!("y={}", at("i.npy"));
@@ -49,6 +53,7 @@ fn inputs_stay() {
         ("--json", &["onnx", &model, "--json", &model]),
         ("--output y=", &["onnx", &model, "--input", &input, "--output", &y_in]),
         ("--json", &["check", &at("cases"), "--json", &case]),
+        ("--json", &["check", &at("cases"), "--json", &data]),
         ("--json", &["verify", "--replay", &case, "--json", &case]),
         ("--html", &["verify", "--replay", &case, "--html", &case]),
     ] {
@@ -64,6 +69,33 @@ fn inputs_stay() {
     let forced = ["reduce-max", &x, "--axes", "0", "--nan", "ignore", "--device", "cpu", "--force"];
     succeeds(&[&forced[..], &["-o", &x]].concat());
     assert_eq!(wgmax::io::read(&x).unwrap().to_vec::<f32>().unwrap(), [1.5, 5.0, 3.0]);
+}
+
+/// Paths are bytes: one that is no text is that of a file, too.
+#[cfg(target_os = "linux")]
+#[test]
+fn inputs_with_odd_paths_stay() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let (folder, at) = inputs();
+    let odd = |name: &[u8]| folder.path().join(std::ffi::OsStr::from_bytes(name));
+    let model = odd(b"m\xff.onnx");
+    fs::copy(MODEL, &model).unwrap();
+    let replay = odd(b"r\xff.json");
+    fs::write(&replay, "{}").unwrap();
+    let before = [&model, &replay].map(|path| fs::read(path).unwrap());
+    for (arguments, path) in [(&["onnx"][..], &model), (&["verify", "--replay"], &replay)] {
+        let output = command(arguments).arg(path).arg("--json").arg(path).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(stderr(&output).contains("it would replace a file that is read"), "{output:?}");
+    }
+    assert_eq!([&model, &replay].map(|path| fs::read(path).unwrap()), before);
+    // Two files whose names look alike.
+    let [a, b] = [odd(b"a\xff.json"), odd(b"a\xfe.html")];
+    let run = ["verify", "--device", "cpu", "--cases", "1", "-q"];
+    let output = command(&run).arg("--json").arg(&a).arg("--html").arg(&b).output().unwrap();
+    assert!(output.status.success() && a.exists() && b.exists(), "{output:?}");
+    assert!(at("x.npy").ends_with("x.npy"));
 }
 
 /// An array is added beside the one that is read, and does not replace it.

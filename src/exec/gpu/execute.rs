@@ -87,8 +87,10 @@ impl Gpu {
             })
             .await?;
             for range in &launch.results {
-                let size = plan.buffers[range.buffer].size.next_multiple_of(4);
-                after(i, &self.read_bytes(&buffers[range.buffer], size, wait).await?);
+                let size = plan.buffers[range.buffer].size;
+                let whole = size.next_multiple_of(4);
+                let bytes = self.read_bytes(&buffers[range.buffer], whole, wait).await?;
+                after(i, &bytes[..size as usize]);
             }
         }
         Ok(())

@@ -208,7 +208,9 @@ impl Prepared {
     /// [`Error::BufferDevice`] for scratch of another device; [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`], [`Error::Gpu`].
     pub fn share_scratch(&mut self, with: &Scratch) -> Result<()> {
+        self.gpu.check_alive()?;
         if with.lock().iter().any(|buffer| !self.gpu.can_bind(buffer)) {
+            self.gpu.check_alive()?;
             let (operator, tensor) = (self.label.clone(), "scratch".to_string());
             return Err(Error::BufferDevice { operator, tensor, device: self.gpu.described() });
         }

@@ -36,6 +36,11 @@ impl Files {
         Self { folder: Some(folder), roots, open: Mutex::default() }
     }
 
+    /// The file of a location.
+    pub(super) fn place(&self, location: &str) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join(location))
+    }
+
     /// The `needed` bytes of the tensor `name`, at the location in `entries`.
     pub(super) fn bytes(
         &self,

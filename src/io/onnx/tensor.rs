@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prost::Message;
@@ -11,7 +11,7 @@ use prost::encoding::{WireType, encode_key, encode_varint};
 
 use super::external::Files;
 use super::numbers::{FORMAT, Field, bad, elements, field_of, filled};
-use super::proto::{RAW_DATA, TensorProto};
+use super::proto::{RAW_DATA, StringStringEntryProto, TensorProto};
 use crate::base::error::Result;
 use crate::io::source::{self, SharedBytes, shared};
 use crate::io::{bad_tensor, unsupported};
@@ -109,6 +109,15 @@ impl Constant {
         self.proto.name.as_deref().unwrap_or_default()
     }
 
+    /// The file beside the model that has the elements, if they are not in the model itself.
+    #[must_use]
+    pub fn file(&self) -> Option<PathBuf> {
+        let is_location =
+            |entry: &&StringStringEntryProto| entry.key.as_deref() == Some("location");
+        let entry = self.proto.external_data.iter().find(is_location)?;
+        self.files.place(entry.value.as_deref()?)
+    }
+
     /// The type and shape.
     ///
     /// # Errors
@@ -117,7 +126,7 @@ impl Constant {
     pub fn desc(&self) -> Result<TensorDesc> {
         let (name, code) = (self.label.as_str(), self.proto.data_type.unwrap_or(0));
         let element_type = supported_type(code).ok_or_else(|| match other_type(code) {
-            Some(other) => unsupported(name, format_args!("element type {other}")),
+            Some(other) => unsupported(name, format_args!("element type {other} is not supported")),
             None => bad(name, format_args!("unknown data_type {code}")),
         })?;
         let shape = (self.proto.dims.iter())

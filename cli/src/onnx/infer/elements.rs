@@ -1,13 +1,25 @@
 //! Elements of small tensors that determine shapes: the result of `Shape`, and values computed from
 //! it before a `Reshape` or `Resize`.
 
+use std::ops::RangeInclusive;
+
 use half::{bf16, f16};
 use wgmax::ElementType;
 use wgmax::dialect::Attribute;
+use wgmax_verify::oracle::scalar_bits;
 
 use super::super::values::MAX_ELEMENTS;
 use super::structure::cut;
 use super::{Inference, axis};
+
+/// The integers of a type that an f64 has.
+fn integers(t: ElementType) -> RangeInclusive<i128> {
+    let bits = 8 * t.size() as u32;
+    let is_signed = t.name().starts_with('i');
+    let most: i128 = (1 << (bits - u32::from(is_signed))) - 1;
+    let least = if is_signed { -most - 1 } else { 0 };
+    least.max(-(1 << 53))..=most.min(1 << 53)
+}
 
 impl Inference<'_> {
     /// The elements of the first output, if it is a vector or a scalar and they are known.
@@ -27,10 +39,12 @@ impl Inference<'_> {
             "Size" => vec![self.input(0).ok()?.len() as f64],
             "Identity" | "Reshape" | "Squeeze" | "Unsqueeze" => x()?,
             "Cast" => {
-                let to_float =
-                    matches!(self.attributes.get("to"), Some(Attribute::Int(1 | 10 | 11 | 16)));
-                let round = |x: f64| if to_float { x } else { x.trunc() };
-                x()?.into_iter().map(round).collect()
+                let to = match self.attributes.get("to") {
+                    Some(Attribute::Int(1 | 10 | 11 | 16)) => |x: f64| x,
+                    Some(Attribute::Int(9)) => |x: f64| f64::from(u8::from(x != 0.0)),
+                    _ => f64::trunc,
+                };
+                x()?.into_iter().map(to).collect()
             }
             "Floor" => x()?.into_iter().map(f64::floor).collect(),
             "Ceil" => x()?.into_iter().map(f64::ceil).collect(),
@@ -72,11 +86,21 @@ impl Inference<'_> {
         let element_type = self.input(0).and_then(|input| self.element_type(name, &input));
         let round: fn(f64) -> f64 = match element_type {
             Ok(ElementType::F32) => |x| f64::from(x as f32),
-            Ok(ElementType::F16) => |x| f16::from_f64(x).into(),
-            Ok(ElementType::Bf16) => |x| bf16::from_f64(x).into(),
+            Ok(ElementType::F16) => {
+                |x| f16::from_bits(scalar_bits(ElementType::F16, x.into()) as u16).into()
+            }
+            Ok(ElementType::Bf16) => {
+                |x| bf16::from_bits(scalar_bits(ElementType::Bf16, x.into()) as u16).into()
+            }
             _ => |x| x,
         };
-        Some(found.into_iter().map(round).collect())
+        // Other numbers would wrap, or are beyond an f64's integers.
+        let fits = |&x: &f64| match element_type {
+            Ok(t) if t.is_integer() => x.trunc() == x && integers(t).contains(&(x as i128)),
+            _ => true,
+        };
+        let found: Vec<f64> = found.into_iter().map(round).collect();
+        found.iter().all(fits).then_some(found)
     }
 
     /// The result of an operator for two tensors of one shape, or for one element and a tensor.
