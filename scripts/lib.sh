@@ -15,7 +15,8 @@ clean_up() {
     fi
 }
 
-# Checks for cargo and a C compiler to link with; prints one line and returns 1 if one is missing.
+# Checks for Rust, new enough, and a C compiler to link with; prints one line and returns 1 if one is missing. In
+# the project's folder, or with `root` set to it.
 need_rust() {
     if ! command -v cargo >/dev/null 2>&1 && [ -f "${HOME:-}/.cargo/env" ]; then
         # shellcheck disable=SC1091 # rustup wrote it
@@ -23,6 +24,12 @@ need_rust() {
     fi
     if ! command -v cargo >/dev/null 2>&1; then
         say "cargo is not there: install Rust from https://rustup.rs"
+        return 1
+    fi
+    oldest=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' "${root:-.}/Cargo.toml")
+    installed=$(rustc --version | cut -d ' ' -f 2)
+    if [ "$(printf '%s\n' "$oldest" "$installed" | sort -V | head -n 1)" != "$oldest" ]; then
+        say "Rust $installed is older than $oldest, which wgmax needs: https://rustup.rs has the newest"
         return 1
     fi
     if ! command -v cc >/dev/null 2>&1; then
@@ -136,6 +143,20 @@ need_swiftshader() {
   "ICD": { "api_version": "1.1.0", "library_path": "$swiftshader_library" }
 }
 JSON
+}
+
+# need_tests FILTER...: fails if a filter selects none of the library's integration tests.
+need_tests() {
+    all_tests=$(cargo test --release --test all -- --list) || return 1
+    for filter in "$@"; do
+        case $all_tests in
+            *"$filter"*) ;;
+            *)
+                say "$filter selects no test"
+                return 1
+                ;;
+        esac
+    done
 }
 
 # need_command COMMAND PACKAGE...: provides a command, installed if necessary and allowed.
