@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 use wgmax::io::case::{self, Case, Expect};
+use wgmax::io::onnx;
 use wgmax::{Device, Error, Mismatch, Run, Tensor};
 use wgmax_verify::json::mismatch as mismatch_object;
 
@@ -122,7 +123,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         arguments.paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ")
     );
     let targets = targets();
-    let read: Vec<PathBuf> = folders.iter().flat_map(|folder| read_in(&folder.path, 1)).collect();
+    let mut read: Vec<PathBuf> =
+        folders.iter().flat_map(|folder| read_in(&folder.path, 1)).collect();
+    // Models that cannot be read are errors of their cases.
+    let models = read.iter().filter_map(|path| onnx::read_model(path).ok());
+    read.extend(models.flat_map(|model| model.files()).collect::<Vec<_>>());
     targets.check(&read, None)?;
     let mut stderr = Output::stderr();
     let output = if targets.have_standard() { &mut stderr } else { output };

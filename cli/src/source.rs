@@ -151,9 +151,10 @@ impl Shape {
         let mut words: Vec<String> = crate::words().into_iter().collect();
         // Values of options may have the same text.
         let is_own = |&at: &usize| words[at] == self.text;
-        let is_value = |&at: &usize| at > 0 && words[at - 1].starts_with('-');
+        let is_value =
+            |&at: &usize| at > 0 && words[at - 1].starts_with("--") && words[at - 1] != "--";
         let places = || (0..words.len()).filter(is_own);
-        if let Some(at) = places().find(|at| !is_value(at)).or_else(|| places().next()) {
+        if let Some(at) = places().find(|at| !is_value(at)).or_else(|| places().last()) {
             words[at] = join(shape, "x");
         }
         words.join(" ")

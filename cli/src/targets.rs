@@ -77,7 +77,11 @@ impl Targets {
     /// Refuses two outputs in one file, files that cannot be written, and, unless `force` is true, outputs
     /// that would replace one of the `inputs`. `force` is `None` for a command without this option.
     pub fn check(&self, inputs: &[impl AsRef<OsStr>], force: Option<bool>) -> anyhow::Result<()> {
-        let texts = inputs.iter().filter_map(|input| input.as_ref().to_str());
+        self.check_all(&inputs.iter().map(AsRef::as_ref).collect::<Vec<_>>(), force)
+    }
+
+    fn check_all(&self, inputs: &[&OsStr], force: Option<bool>) -> anyhow::Result<()> {
+        let texts = inputs.iter().filter_map(|input| input.to_str());
         let mut standard = texts.filter(|input| is_standard(input));
         if let (Some(a), Some(b)) = (standard.next(), standard.next()) {
             bail!("{a} and {b}: both are standard input");
@@ -106,11 +110,11 @@ impl Targets {
     }
 
     /// Refuses outputs that would replace one of the `inputs`, unless `force` is true.
-    pub fn keep(&self, inputs: &[impl AsRef<OsStr>], force: Option<bool>) -> anyhow::Result<()> {
+    pub fn keep(&self, inputs: &[&OsStr], force: Option<bool>) -> anyhow::Result<()> {
         let tip = if force.is_some() { "; --force replaces it" } else { "" };
         for target in self.list.iter().filter(|_| force != Some(true)) {
             ensure!(
-                !inputs.iter().any(|input| target.replaces(input.as_ref())),
+                !inputs.iter().any(|input| target.replaces(input)),
                 "{}: it would replace a file that is read{tip}",
                 target.label
             );

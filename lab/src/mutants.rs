@@ -38,7 +38,8 @@ pub struct Arguments {
     /// An adapter that also runs faults that the machine does not detect; its driver compiles each
     #[arg(long, value_name = "NAME")]
     device: Option<String>,
-    /// Only faults that are listed as equivalent. Fails if one is detected
+    /// Only faults that are listed as equivalent. Fails if one is detected; without this option, if another one
+    /// is not detected
     #[arg(long)]
     equivalent: bool,
     /// Random cases, each with hardware tuning and with software tuning
@@ -135,12 +136,12 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     print_table("kind", all.iter().map(|mutant| mutant.rule).zip(fates.iter().copied()));
     print_table("text", all.iter().map(|mutant| &*mutant.file).zip(fates.iter().copied()));
     println!("{} cases", cases.len());
+    ensure!(!fates.is_empty(), "these options select no fault");
     let has = |fate| fates.contains(&fate);
-    Ok(!fates.is_empty()
-        && match arguments.equivalent {
-            true => !fates.iter().any(|fate| fate.is_detected()),
-            false => !has(Fate::Contradicts) && !has(Fate::Survived),
-        })
+    Ok(match arguments.equivalent {
+        true => !fates.iter().any(|fate| fate.is_detected()),
+        false => !has(Fate::Contradicts) && !has(Fate::Survived),
+    })
 }
 
 /// Prints how many faults of each name have each fate.

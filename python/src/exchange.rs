@@ -77,15 +77,19 @@ fn numpy_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntyped
         }
         return Ok(object.cast::<PyUntypedArray>()?.clone());
     }
-    // DLPack does not say that PyTorch has yet to negate the elements.
-    let negated = match object.getattr_opt(intern!(py, "is_neg"))? {
-        Some(is_neg) if is_neg.call0()?.is_truthy()? => Some(object.call_method0("resolve_neg")?),
-        _ => None,
-    };
-    let object = negated.as_ref().unwrap_or(object);
     let is_scalar = object.is_instance(&numpy.getattr("generic")?)?;
     let made = match !is_scalar && object.hasattr(intern!(py, "__dlpack__"))? {
-        true => numpy.call_method1(intern!(py, "from_dlpack"), (object,))?,
+        true => {
+            // DLPack does not say that PyTorch has yet to negate the elements.
+            let is_neg = object.getattr_opt(intern!(py, "is_neg"))?.filter(Bound::is_callable);
+            let object = match is_neg {
+                Some(is_neg) if is_neg.call0()?.is_truthy()? => {
+                    object.call_method0("resolve_neg")?
+                }
+                _ => object.clone(),
+            };
+            numpy.call_method1(intern!(py, "from_dlpack"), (object,))?
+        }
         false => numpy.call_method1(intern!(py, "asarray"), (object,))?,
     };
     Ok(made.cast_into::<PyUntypedArray>()?)

@@ -190,7 +190,20 @@ impl Tensor {
             None if shares => Err(PyBufferError::new_err(
                 "before version 1 DLPack cannot mark memory as read-only, so it is copied",
             )),
-            None => array.call_method0("copy")?.call_method("__dlpack__", (), options),
+            None => {
+                let known = ["stream", "max_version", "dl_device", "copy"];
+                let names = options.map(|options| options.keys().extract::<Vec<String>>());
+                let names = names.transpose()?.unwrap_or_default();
+                if let Some(other) = names.iter().find(|name| !known.contains(&name.as_str())) {
+                    let what = format!("__dlpack__() got an unexpected keyword argument {other:?}");
+                    return Err(PyTypeError::new_err(what));
+                }
+                let place = option("dl_device")?.map(|place| place.extract::<(i32, i32)>());
+                if place.transpose()?.is_some_and(|place| place != self.__dlpack_device__()) {
+                    return Err(PyBufferError::new_err("the memory is that of the host"));
+                }
+                array.call_method0("copy")?.call_method0("__dlpack__")
+            }
         }
     }
 

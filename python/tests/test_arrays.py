@@ -330,3 +330,17 @@ def test_a_tensor_that_must_not_be_copied(shape):
             wgmax.Tensor(np.ones(3)).__dlpack__(**options)
     with pytest.raises(TypeError):
         wgmax.Tensor(np.ones(3)).__dlpack__(bogus=1)
+    for options in [{"copy": True}, {"dl_device": (1, 0)}, {"stream": None, "max_version": None}]:
+        assert wgmax.Tensor(np.ones(3)).__dlpack__(**options) is not None
+
+
+def test_attributes_of_array_likes():
+    """A table has columns as attributes, whatever their names."""
+
+    class Table:
+        is_neg = [1, 2]
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array([[1, 2], [3, 4]])
+
+    assert wgmax.reduce_max(Table()) == 4

@@ -455,7 +455,14 @@ def test_integers_of_numpy():
     assert ours.max(x, one).indices.tolist() == [1]
     assert ours.max_pool1d(x, two, one).tolist() == [[3, 3, 2]]
     assert ours.adaptive_max_pool1d(x, two).tolist() == [[3, 2]]
-    for wrong in [lambda: ours.amax(x, True), lambda: ours.max_pool1d(x, True), lambda: ours.adaptive_max_pool1d(x, True)]:
+    for many in [np.array([0, 1]), torch.tensor([0, 1]), (0, 1)]:
+        assert ours.amax(x, many).item() == 3
+    assert ours.max_pool2d(x[None], np.array([1, 2])).tolist() == [[[3, 2]]]
+    assert ours.adaptive_max_pool2d(x[None], np.array([1, 2])).tolist() == [[[3, 2]]]
+    for several in [(0, 1), [1], ()]:
+        with pytest.raises(TypeError):
+            ours.max(x, several)
+    for wrong in [lambda: ours.amax(x, True), lambda: ours.amax(x, [np.True_]), lambda: ours.max(x, True), lambda: ours.max_pool1d(x, True), lambda: ours.adaptive_max_pool1d(x, True)]:
         with pytest.raises(wgmax.ArgumentError, match="integer"):
             wrong()
 

@@ -99,7 +99,7 @@ class _Operator:
         # The library would drop tangents without an error.
         if _forward._current_level >= 0:
             for each in args:
-                if isinstance(each, Tensor) and _forward.unpack_dual(each).tangent is not None:
+                if isinstance(each, Tensor) and _forward.unpack_dual(each)[1] is not None:  # type: ignore[no-untyped-call]
                     raise NotImplementedError("wgmax.torch has no derivatives in forward mode (jvp)")
         return self.made(*args)
 
@@ -184,11 +184,17 @@ _position.register_autograd(_scatter, setup_context=_save_position)
 
 def _listed(given: _Ints) -> list[int]:
     """Integers, of Python or of numpy. One alone is a list of one."""
-    if isinstance(given, bool):
+    try:
+        return [_integer(given)]
+    except TypeError:
+        return [_integer(each) for each in given]  # type: ignore[union-attr]
+
+
+def _integer(given: Any) -> int:
+    if isinstance(given, (bool, np.bool_)):
         raise _wgmax.ArgumentError(f"an integer is needed, not {given}")
-    if isinstance(given, int):
-        return [given]
-    return [operator.index(given)] if hasattr(given, "__index__") else list(given)
+    # That of a compiled graph stays symbolic.
+    return given if isinstance(given, int) else operator.index(given)
 
 
 def _dims(input: Tensor, dim: Optional[_Ints]) -> list[int]:
@@ -234,8 +240,9 @@ def _max(
 ) -> Union[Tensor, Extremum]:
     if dim is None:
         return _extremum(input, _dims(input, ()), False, low, True, device)
+    dim = _integer(dim)
     _check_sizes(input, _dims(input, dim))
-    return Extremum(*_position(input, _listed(dim)[0] % (input.ndim or 1), keepdim, low, device))
+    return Extremum(*_position(input, dim % (input.ndim or 1), keepdim, low, device))
 
 
 def max(
@@ -438,7 +445,8 @@ def _adaptive(
     if output_size is None:
         given = [None] * rank
     elif not isinstance(output_size, Sequence):
-        given = _listed(output_size) * rank
+        given = _listed(output_size)
+        given = given * rank if len(given) == 1 else given
     sizes = [own if size is None else size for size, own in zip(given, input.shape[-rank:])]
     if len(given) != rank:
         raise _wgmax.ArgumentError(f"output_size must have {rank} sizes, but is {output_size}")
@@ -545,6 +553,7 @@ def segment_reduce(
     assert given is not None
     if not data.is_floating_point():
         raise _wgmax.ArgumentError(f"segment_reduce takes floats, but data is {data.dtype}")
+    axis = _integer(axis)
     if not -data.ndim <= axis < data.ndim:
         raise _wgmax.AxisError(axis, data.ndim)
     axis = axis % data.ndim
@@ -617,6 +626,7 @@ def scatter_reduce(
     if index.is_floating_point() or index.is_complex() or index.dtype == torch.bool:
         raise _wgmax.ArgumentError(f"index must have integers, but is {index.dtype}")
     x, index, src = (each if each.ndim else each[None] for each in (input, index.long(), src))
+    dim = _integer(dim)
     if not -x.ndim <= dim < x.ndim:
         raise _wgmax.AxisError(dim, input.ndim)
     if x.dtype != src.dtype:

@@ -24,8 +24,8 @@ fn scaled(n: u32, low: u32, high: u32) -> u32 {
     return high_product(n, high) + select(0u, 1u, sum < carry);
 }
 
-// n * factor modulo a number that is above the factor and below 2^31. The ratio is 2^32 * factor / by:
-// the quotient by it is right, or 1 too small.
+// n * factor modulo `by`, which is above the factor and below 2^31. The ratio is 2^32 * factor / by. The
+// quotient by it is right or 1 too small.
 fn product_remainder(n: u32, factor: u32, ratio: u32, by: u32) -> u32 {
     let rest = low_product(n, factor) - low_product(high_product(n, ratio), by);
     return select(rest, rest - by, rest >= by);

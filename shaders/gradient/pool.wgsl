@@ -4,9 +4,6 @@
 // Elements are [outer, axis 0, axis 1, axis 2, inner], and gradients and indices [outer, windows of
 // each axis, inner]. An invocation computes a word of the result, or an element of 64 bits. The CPU
 // kernel is in src/gradient/pool.rs.
-//
-// An element visits only windows that have it: none without elements, whose index is that of the
-// first element of a plane.
 import package::common::divide::quotient;
 import package::common::invocation::{Invocation, invocation_number};
 import package::common::source::source_word;

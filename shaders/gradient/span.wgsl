@@ -11,7 +11,7 @@ struct Span {
     step: u32,
 }
 
-// The windows of axis i that have the element at a distance from the first tap of the first window.
+// The distance is that of an element from the first tap of the first window.
 fn span_at(i: u32, axis: Axis, outputs: u32, distance: u32) -> Span {
     let by = params.spacing[i].by_stride;
     // The first window that reaches so far.
@@ -26,7 +26,7 @@ fn at_taps(i: u32, distance: u32, begin: u32, end: u32) -> Span {
     return Span(begin, end, 1u);
 }
 
-// Not all windows around the element have a tap at it: see src/gradient/span.rs.
+// See src/gradient/span.rs.
 @if(dilated)
 fn at_taps(i: u32, distance: u32, begin: u32, end: u32) -> Span {
     let spacing = params.spacing[i];
@@ -40,7 +40,6 @@ fn at_taps(i: u32, distance: u32, begin: u32, end: u32) -> Span {
     return Span(first + steps * step, end, step);
 }
 
-// For numbers and places within a plane.
 @if(wide)
 fn quotient_within(n: u32, by: vec4<u32>) -> u32 {
     return quotient(n, by);

@@ -10,7 +10,7 @@ import package::common::invocation::{Invocation, group_number};
 import package::common::store::PER_STORE;
 import package::gradient::elements::gradient;
 @if(!bits16) import package::gradient::elements::store_sum;
-import package::gradient::span::{Span, span_at};
+import package::gradient::span::span_at;
 import package::gradient::sum::{NOTHING, Sum, add_rounded};
 @if(bits16) import package::gradient::sum::narrow;
 import package::pool::box::{
@@ -29,11 +29,6 @@ var<workgroup> maxima: array<u32, MAXIMA>;
 
 // Windows of an invocation.
 const SHARE: u32 = (MAXIMA + WORKGROUP - 1u) / WORKGROUP;
-
-// The windows of a tile.
-fn span(i: u32, distance: u32) -> Span {
-    return span_at(i, params.windows.axes[i], params.tiles.windows[i], distance);
-}
 
 // Finds the maximum of a window of the tile, and returns the window's gradient.
 fn find(tile: Tile, number: u32) -> Sum {
@@ -61,9 +56,9 @@ fn sum_of(tile: Tile, element: vec3<u32>) -> Sum {
     }
     let at = vec3<u32>(distance);
     let key = key_at(at);
-    let first = span(0u, at.x);
-    let second = span(1u, at.y);
-    let third = span(2u, at.z);
+    let first = span_at(0u, params.windows.axes[0], params.tiles.windows.x, at.x);
+    let second = span_at(1u, params.windows.axes[1], params.tiles.windows.y, at.y);
+    let third = span_at(2u, params.windows.axes[2], params.tiles.windows.z, at.z);
     for (var i = first.begin; i < first.end; i += first.step) {
         for (var j = second.begin; j < second.end; j += second.step) {
             let row = (i * params.tiles.windows.y + j) * params.tiles.windows.z;

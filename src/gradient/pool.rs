@@ -19,7 +19,8 @@ use crate::wgsl::params;
 
 /// Sums of the gradients of windows, by the indices of their maxima. `shared_out`: windows split an
 /// axis evenly. `wide`: numbers or places within a plane may be [`SMALL`] or more. `dilated`: taps of
-/// a window are apart.
+/// a window are apart. An element visits only windows that have it. So it meets no window without elements,
+/// whose index is that of its plane's first element.
 pub(super) static POOL: Kernel = Kernel::new::<Windows>("pool_gradient", "gradient/pool", run)
     .flags(&["shared_out", "wide", "dilated"])
     .only(|element, flags| element.is_float() && !matches!(flags, 1 | 5 | 7));

@@ -99,6 +99,7 @@ export async function draw(device, tensor, canvas) {
         return;
     }
     const { gpu } = device;
+    let bitmap;
     await scoped(gpu, 'drawing', () => {
         const format = navigator.gpu.getPreferredCanvasFormat();
         context.configure({ device: gpu, format, alphaMode: 'premultiplied' });
@@ -127,9 +128,10 @@ export async function draw(device, tensor, canvas) {
         pass.end();
         gpu.queue.submit([encoder.finish()]);
         place.destroy();
-        shown?.transferFromImageBitmap(target.transferToImageBitmap());
+        if (shown) bitmap = target.transferToImageBitmap();
     });
     device.refuseLost();
+    shown?.transferFromImageBitmap(bitmap);
 }
 
 /** The picture of a tensor's elements. */

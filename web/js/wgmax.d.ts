@@ -3,7 +3,7 @@ declare global {
     interface GPU {}
     interface GPUDevice {}
     interface GPUBuffer {}
-    // That of `using`, if the language's library has it.
+    // For `using`. Engines without it have no such method of tensors and devices either.
     interface SymbolConstructor {
         readonly dispose: unique symbol;
     }

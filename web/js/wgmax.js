@@ -92,7 +92,7 @@ function elements(type, value) {
     if (!isOne && !isIterable(value)) throw new WgmaxError('WrongElementType', `elements of ${type} are a ${Own.name}, a list or a number, not ${shown(value)}`);
     const list = isOne ? [value] : Array.from(value);
     refuse(type, list, (element) => !isNumber(element));
-    if (type === 'bf16' || (type === 'f16' && Own === Uint16Array)) return halfBits(type, Array.from(list, Number));
+    if (type === 'bf16' || (type === 'f16' && Own === Uint16Array)) return halfBits(type, list);
     if (type[0] === 'f') return Own.from(list, Number);
     const made = Own.from(list, Own === BigInt64Array || Own === BigUint64Array ? bigInt : Number);
     // An integer array converts any number without an error.
@@ -242,6 +242,13 @@ function host(type, shape, value) {
 /** Why a `GPUDevice` was lost, if it was. */
 const losses = new WeakMap();
 
+/** Notes the loss of a `GPUDevice`. It must not keep a `Device`, which may be dropped before. */
+function watch(gpu) {
+    if (losses.has(gpu)) return;
+    losses.set(gpu, undefined);
+    gpu.lost.then((info) => losses.set(gpu, info));
+}
+
 /** A GPU, or the CPU. */
 export class Device extends Held {
     #module;
@@ -253,10 +260,7 @@ export class Device extends Held {
         super(raw);
         this.#module = module;
         this.#gpu = raw.gpu;
-        if (this.#gpu && !losses.has(this.#gpu)) {
-            losses.set(this.#gpu, undefined);
-            this.#gpu.lost.then((info) => losses.set(this.#gpu, info));
-        }
+        if (this.#gpu) watch(this.#gpu);
     }
 
     /** What the device is: its name, backend, kind, and limits. */
@@ -348,9 +352,10 @@ export class Device extends Held {
         // A status counts negative ids and too large ones together. In any order, negative ids are allowed.
         const isUnsorted = segments === 'unsorted';
         const asks = !wanted && !isUnsorted;
+        const finds = !wanted && isUnsorted && !drops && ids.size > 0;
         const [results, largest] = await Promise.all([
             this.#run(make(asks ? { ...others, status: true } : others), [input, ids]),
-            !wanted && isUnsorted && !drops && ids.size > 0 ? this.reduceMax(ids) : undefined,
+            finds ? this.reduceMax(ids) : undefined,
         ]);
         const [values, ...more] = results;
         const status = asks || wanted ? more.pop() : undefined;
@@ -449,14 +454,14 @@ export class Device extends Held {
             segment.free();
         }
         // The page may free them while this waits.
-        const own = this.#again();
-        const kept = [input, gradient].map(again);
+        const kept = [this.#again(), ...[input, gradient].map(again)];
+        const [own, ...tensors] = kept;
         let uploaded;
         try {
             uploaded = own.#tensor(await own.#upload(own.raw, inMemory));
-            return await own.#one('segmentMaxBackward', attributes, [kept[0], uploaded, kept[1]]);
+            return await own.#one('segmentMaxBackward', attributes, [tensors[0], uploaded, tensors[1]]);
         } finally {
-            [own, ...kept, uploaded].forEach((each) => each?.free());
+            [...kept, uploaded].forEach((each) => each?.free());
         }
     }
 
@@ -570,7 +575,7 @@ export class Device extends Held {
     }
 
     #tensor(raw) {
-        return new Tensor(raw, this.#module);
+        return new Tensor(raw, this.#module, this.#gpu);
     }
 
     /** A tensor of the WebAssembly, of bytes or of zeros. On a GPU the bytes are copied directly to its buffer. */
@@ -582,8 +587,8 @@ export class Device extends Held {
     /** The WebAssembly's tensor of a tensor of this device. */
     #below(tensor) {
         if (!(tensor instanceof Tensor)) throw new WgmaxError('NotATensor', 'operators take tensors, which `device.tensor` makes');
-        // This WebAssembly does not know the tensors of the other one.
-        if (tensor.module !== this.#module) throw new WgmaxError('WrongDevice', `the tensor is not on ${this.info.name}`);
+        // This WebAssembly does not know the tensors of the other one, and a queue not the buffers of another GPU.
+        if (tensor.module !== this.#module || tensor.gpu !== this.#gpu) throw new WgmaxError('WrongDevice', `the tensor is not on ${this.info.name}`);
         return tensor.raw;
     }
 
@@ -692,9 +697,10 @@ function typeOf(array) {
 /** A tensor on a device, or a view of one. */
 export class Tensor extends Held {
     /** @private Tensors are made by a device. */
-    constructor(raw, module) {
+    constructor(raw, module, gpu) {
         super(raw);
         this.module = module;
+        this.gpu = gpu;
     }
 
     get type() {
@@ -790,7 +796,7 @@ export class Tensor extends Held {
     }
 
     #viewed(view) {
-        return new Tensor(checked(() => view(this.raw)), this.module);
+        return new Tensor(checked(() => view(this.raw)), this.module, this.gpu);
     }
 }
 

@@ -128,25 +128,25 @@ mod cpu {
 
         /// Refuses a result in the memory of an input or of another result, as a GPU does.
         fn check_overlap(&self, inputs: &[DeviceTensor], results: &[DeviceTensor]) -> Result<()> {
-            let named = |what, tensors: &[DeviceTensor]| {
-                let memory =
-                    |tensor: &DeviceTensor| tensor.host_memory().unwrap_or_default().as_ptr_range();
-                let named = |(i, tensor)| (format!("{what} {i}"), memory(tensor));
-                tensors.iter().enumerate().map(named).collect::<Vec<_>>()
+            let count = inputs.len();
+            let name = |i: usize| match i.checked_sub(count) {
+                Some(result) => format!("result {result}"),
+                None => format!("input {i}"),
             };
-            let all = [named("input", inputs), named("result", results)].concat();
-            for (i, (result, own)) in all.iter().enumerate().skip(inputs.len()) {
+            let memory =
+                |tensor: &DeviceTensor| tensor.host_memory().unwrap_or_default().as_ptr_range();
+            let all: Vec<Range<*const u8>> = inputs.iter().chain(results).map(memory).collect();
+            for (i, own) in all.iter().enumerate().skip(count) {
                 let length = |memory: &Range<*const u8>| memory.end as u64 - memory.start as u64;
-                let shares = |(_, memory): &&(String, Range<*const u8>)| {
-                    own.start.max(memory.start) < own.end.min(memory.end)
-                };
-                if let Some((other, memory)) = all[..i].iter().find(shares) {
+                let shares =
+                    |other: &Range<*const u8>| own.start.max(other.start) < own.end.min(other.end);
+                if let Some(other) = all[..i].iter().position(shares) {
                     return Err(Error::BufferOverlap {
                         operator: self.operator.to_string(),
-                        result: result.clone(),
+                        result: name(i),
                         bytes: 0..length(own),
-                        other: other.clone(),
-                        other_bytes: 0..length(memory),
+                        other: name(other),
+                        other_bytes: 0..length(&all[other]),
                     });
                 }
             }

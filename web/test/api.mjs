@@ -565,7 +565,7 @@ tests['what is freed is gone'] = async (wgmax, options, Verification) => {
         const uses = [
             () => x.data(), () => x.numbers(), () => x.slice(0, 0, 1), () => x.stepBy(0, 1), () => x.permute([0]), () => x.broadcast(0, 1),
             () => x.reshape([4]), () => x.view({ shape: [1], pitches: [1] }), () => on.reduceMax(x), () => on.maxPool(x, { kernel: [1] }),
-            () => on.segmentMax(x, [0, 0, 0, 0]), () => on.segmentMax(view, x, { numSegments: 1 }), () => on.prepare('reduceMax', {}, [x], []),
+            () => on.segmentMax(x, [0, 0, 0, 0]), () => on.segmentMax(view, x, { numSegments: 1 }), () => on.segmentMax(view, x, { numSegments: 1, segments: 'unsorted' }), () => on.prepare('reduceMax', {}, [x], []),
             () => on.node({ dialect: 'onnx', operator: 'ReduceMax', version: 20 }, [x]), () => on.pixels({ width: 1, height: 1, data: new Uint8ClampedArray(4) }, on.isCpu ? view : x).then(() => on.isCpu && x.type),
         ];
         for (const use of uses) await fails('Freed', use);

@@ -6,7 +6,7 @@ import { within } from './within.mjs';
 
 const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
-// Only the steps that one of some patterns names.
+// Only the steps that one of some patterns names. They are separated by |, which none of them may have.
 const only = (process.env.WGMAX_ONLY ?? '').split('|').map((pattern) => ({ pattern: new RegExp(pattern), steps: 0 }));
 
 export async function step(name, seconds, work) {

@@ -129,6 +129,12 @@ tests['what cannot be drawn is an error, and the canvas is kept'] = async (wgmax
         await fails('WrongDevice', () => device.draw(device === gpu ? rgb.cpu : rgb.gpu, painted()));
     }
     await fails('WrongDevice', () => gpu.pixels(sample(1, 1), rgb.cpu));
+    const other = await wgmax.open('gpu');
+    const theirs = await other.tensor('u8', [1, 1, 4], [1, 2, 3, 4]);
+    const own = painted();
+    await fails('WrongDevice', () => gpu.draw(theirs, own));
+    check(own.width === 3, 'the canvas beside a tensor of another GPU');
+    await fails('WrongDevice', () => gpu.pixels(sample(1, 1), theirs));
     // Contexts that the page or another device made.
     const flat = painted();
     flat.getContext('2d');

@@ -1,6 +1,7 @@
-// The types of the package are as test/types.mts uses them: for each TypeScript, with WebGPU's types and
-// without, and with the newest library and an older one. The package's own files are checked too. TypeScript
-// 7 has WebGPU in its own library, which `@webgpu/types` contradicts: errors in that package are not ours.
+// The types of the package are as test/types.mts uses them, and with a new library test/using.mts: for each
+// TypeScript, with WebGPU's types and without, and with the newest library and an older one. The package's own
+// files are checked too. TypeScript 7 has WebGPU in its own library, which `@webgpu/types` contradicts: errors in
+// that package are not ours.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -12,6 +13,7 @@ for (const [version, command] of [['5.9', 'typescript/bin/tsc'], ['7', 'typescri
             const { stdout, stderr, status } = spawnSync(process.execPath, [
                 `node_modules/${command}`, '--noEmit', '--strict', '--skipLibCheck', 'false', '--target', 'es2022',
                 '--module', 'nodenext', '--lib', lib, ...(types ? ['--types', types] : ['--typeRoots', 'pages']), 'test/types.mts',
+                ...(lib.includes('esnext') ? ['test/using.mts'] : []),
             ], { cwd: web, encoding: 'utf8' });
             const foreign = /^node_modules\/(@webgpu\/types|typescript|@typescript)/;
             const lines = (stdout + stderr).split('\n').filter((line) => line && !foreign.test(line) && !line.startsWith(' '));

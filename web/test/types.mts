@@ -36,12 +36,7 @@ const attributes: wgmax.ReduceMax = { axes: [0] };
 const either = await device.reduceMax(x, attributes);
 const top: wgmax.Tensor<'f32'> = either instanceof wgmax.Tensor ? either : either.values;
 const wide: wgmax.HostTensor = { type: 'i64', shape: [1], data: [1n] };
-{
-    using scoped = await device.tensor('f32', [2], [1, 2]);
-    using other = worker;
-    await other.run('reduceMax', [wide]);
-    scoped[Symbol.dispose]();
-}
+for (const held of [device, x, worker, verification]) held[Symbol.dispose]();
 // @ts-expect-error it may be a tensor, or values and indices
 either.values;
 // @ts-expect-error a pooling has a kernel
@@ -63,4 +58,4 @@ await device.tensor('f99', [1], [1]);
 // @ts-expect-error no name of a device
 await wgmax.open('vulkan');
 
-export { at, buffer, bytes, codes, counts, floats, freed, least, lost, most, nested, outcome, positions, shape, top, where };
+export { at, buffer, bytes, codes, counts, floats, freed, least, lost, most, nested, outcome, positions, shape, top, where, wide };

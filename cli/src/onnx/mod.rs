@@ -104,8 +104,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let targets = arguments.targets()?;
     let quiet = targets.have_standard();
     let model = read(&arguments.model)?;
-    let beside = model.graph.initializers.values().filter_map(onnx::Constant::file);
-    targets.keep(&beside.collect::<Vec<_>>(), Some(arguments.writing.force))?;
+    let beside = model.files();
+    let beside: Vec<&OsStr> = beside.iter().map(|path| path.as_os_str()).collect();
+    targets.keep(&beside, Some(arguments.writing.force))?;
     let found = find::nodes(&model);
     let mut values = Values::new(&model, &arguments.dims, &arguments.shapes)?;
     for File { name, spec } in &arguments.inputs {
@@ -147,15 +148,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     let outputs = arguments.outputs.iter();
     let (found, lost): (Vec<_>, Vec<_>) =
         outputs.partition(|File { name, .. }| values.results.contains_key(name));
-    match lost.first() {
+    if let Some(File { name, .. }) = lost.first() {
         // Reports have the reason.
-        Some(File { name, .. }) => {
-            output::note(format!("--output {name}: its node did not run, so no output is written"));
-        }
-        None => {
-            let files = found.iter().map(|file| (file.spec.as_str(), &values.results[&file.name]));
-            files::write(&files.collect::<Vec<_>>(), arguments.writing.force)?;
-        }
+        output::note(format!("--output {name}: its node did not run, so no output is written"));
     }
 
     let report = report::Report { model: &model, device: device.as_ref(), entries: &entries };
@@ -164,6 +159,10 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
     }
     if !quiet {
         report.print(output)?;
+    }
+    if lost.is_empty() {
+        let files = found.iter().map(|file| (file.spec.as_str(), &values.results[&file.name]));
+        files::write(&files.collect::<Vec<_>>(), arguments.writing.force)?;
     }
     let bad = |entry: &Entry<'_>| entry.is_bad() || (arguments.strict && entry.is_blocked());
     Ok(if entries.iter().any(bad) || !lost.is_empty() {

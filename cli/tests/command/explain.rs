@@ -184,6 +184,17 @@ fn bad_arguments_are_refused_in_one_line() {
 /// Advice replaces the shape, and no option with the same text.
 #[test]
 fn a_shape_is_corrected_and_nothing_else() {
-    let arguments = ["explain", "max-pool", "4,4,4", "--kernel", "4,4,4"];
-    refused(&arguments, "wgmax explain max-pool 1x1x4x4x4 --kernel 4,4,4\n");
+    let right = "1x1x4x4x4";
+    for line in [
+        "explain max-pool 4,4,4 --kernel 4,4,4",
+        "explain max-pool --kernel 4,4,4 4,4,4",
+        "explain max-pool --kernel 4,4,4 -- 4,4,4",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let advice = match line.ends_with(" 4,4,4") && !line.contains("max-pool 4") {
+            true => format!("wgmax {}{right}\n", line.strip_suffix("4,4,4").unwrap()),
+            false => format!("wgmax {}\n", line.replacen("4,4,4", right, 1)),
+        };
+        refused(&words, &advice);
+    }
 }

@@ -410,6 +410,15 @@ fn models_come_from_standard_input_and_constants_from_files() {
     assert_eq!(found["nodes"][0]["results"][0]["shape"], serde_json::json!([2, 1]));
     let arguments = ["onnx", &at("m.onnx"), "--device", "cpu", "--json", &at("axes.bin")];
     refused(&arguments, "it would replace a file that is read");
+    // So are the elements of a node's constant.
+    let entries = external(&[1], 7, &[("location", "axes.bin"), ("offset", "8")]);
+    let value_of = len(5, [len(1, "value"), len(5, entries), int(20, 4)].concat());
+    let nodes = [node("Constant", &[], &["a"], &[value_of]), reduce.clone()];
+    let graph = [shaped(11, "x", F32, &["2", "3"]), value(12, "y")];
+    fs::write(at("n.onnx"), model(18, &nodes, &graph)).unwrap();
+    succeeds(&["onnx", &at("n.onnx"), "--device", "cpu"]);
+    let arguments = ["onnx", &at("n.onnx"), "--device", "cpu", "--json", &at("axes.bin")];
+    refused(&arguments, "it would replace a file that is read");
     // The shape of a constant is known.
     refused(&["onnx", &at("m.onnx"), "--shape", "a=2"], "the model has a constant i64[1] there");
     fs::write(at("axes.bin"), [0; 15]).unwrap();

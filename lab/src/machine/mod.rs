@@ -801,6 +801,22 @@ mod tests {
             ("let a = words[min(words[40], 31u) ^ 3u];", "decides by memory that nobody wrote"),
             ("let a = words[min(words[40] & 15u, 31u)];", "decides by memory that nobody wrote"),
             (
+                "let a = words[min(words[40], 31u) - min(words[41], 31u)];",
+                "decides by memory that nobody wrote",
+            ),
+            (
+                "let a = words[select(0u, 63u, min(words[40], 3u) < min(words[41], 3u))];",
+                "decides by memory that nobody wrote",
+            ),
+            (
+                "let a = words[countLeadingZeros(min(words[40], 1u))];",
+                "decides by memory that nobody wrote",
+            ),
+            (
+                "let a = few[min(words[40], 3u)][(0x10000u * (i + 0x10000u)) & 3u];",
+                "a product beyond 32 bits",
+            ),
+            (
                 "let v = vec4<u32>(i); if v[min(words[40], 3u)] == 4u { few[0][0] = 1u; }",
                 "decides by memory that nobody wrote",
             ),

@@ -27,10 +27,11 @@ pub const PLAIN: u32 = 0;
 /// Memory that nobody wrote, or what is made of it.
 pub const UNWRITTEN: u32 = 1;
 /// What is made of a product beyond 32 bits, or of a shift by 32 or more, which drivers compute as they like.
-pub const WRAPPED: u32 = 2;
-/// An address that is the smaller of unwritten memory and a bound, and perhaps what grows with it: a plain word
-/// more, or times one, or divided by one. Its bits are those of the bound, the largest that it may have. What is loaded there counts as unwritten.
-pub const BOUNDED: u32 = 3;
+pub const WRAPPED: u32 = 3;
+/// An address that is the smaller of unwritten memory and a bound, or grows with it: a plain word more, times
+/// a plain word, or divided by one. Its bits are those of the bound, so it has no larger value. What is loaded
+/// there counts as unwritten.
+pub const BOUNDED: u32 = 2;
 /// Made of elements, but not a maximum. This number and those above stand for reasons.
 pub const MIXED: u32 = 4;
 
@@ -90,8 +91,16 @@ pub fn mix(bytes: impl IntoIterator<Item = u32>) -> u32 {
     })
 }
 
+/// The same, for what is computed of them: a bound says nothing of that.
+pub fn computed(bytes: impl IntoIterator<Item = u32>) -> u32 {
+    match mix(bytes) {
+        BOUNDED => UNWRITTEN,
+        byte => byte,
+    }
+}
+
 fn mixed(a: Shade, b: Shade) -> Shade {
-    [mix(a.into_iter().chain(b)); 4]
+    [computed(a.into_iter().chain(b)); 4]
 }
 
 /// A word of an operation: what it stands for, and its bits.
@@ -113,9 +122,10 @@ pub fn binary(op: BinaryOperator, kind: ScalarKind, a: Operand, b: Operand) -> S
         return if is_undefined { [WRAPPED; 4] } else { PLAIN_WORD };
     }
     let has = |word: u32| shade_a == [word; 4] || shade_b == [word; 4];
-    if has(BOUNDED) && has(PLAIN) {
+    if has(BOUNDED) {
         // Larger addresses give larger results.
         let grows = match op {
+            _ if !has(PLAIN) => false,
             Add => word_a.checked_add(word_b).is_some(),
             Multiply => word_a.checked_mul(word_b).is_some(),
             Divide => shade_b == PLAIN_WORD && kind == ScalarKind::Uint && word_b > 0,

@@ -22,7 +22,7 @@ use super::layout::{Packing, member, member_offset};
 use super::memory::{Act, Binding};
 use super::shade::{
     BOUNDED, ELEMENT, KEY, LaneShade, MIXED, Operand, PLAIN, PLAIN_WORD, RAW, Shade, Shades,
-    UNWRITTEN, WRAPPED, binary, is_mixed, mix,
+    UNWRITTEN, WRAPPED, binary, computed, is_mixed, mix,
 };
 use super::sum;
 use super::value::{Base, LANES, Lane32, Mask, Slot, Words, lanes};
@@ -466,13 +466,13 @@ impl<W: Watch> Machine<'_, W> {
                     Expression::Relational { .. } => {
                         let parts = (0..operands[0].0.len() / count)
                             .map(|i| lane_of(&operands[0].1, i * count + warp)[lane]);
-                        [mix(parts.flatten()); 4]
+                        [computed(parts.flatten()); 4]
                     }
-                    // Unwritten memory may name any element.
+                    // With a bound, unwritten memory may still name any element.
                     Expression::Access { .. }
                         if lane_of(&operands[1].1, warp)[lane] != PLAIN_WORD =>
                     {
-                        [UNWRITTEN; 4]
+                        [computed(lane_of(&operands[1].1, warp)[lane]); 4]
                     }
                     Expression::Access { base, index } => {
                         let module = &self.program.module;
@@ -744,8 +744,7 @@ fn halves(words: &[Shade], masks: &[Operand; 4]) -> [Shade; 8] {
     all
 }
 
-/// `None` if all is plain.
-/// What is made of two values of one word each.
+/// Of an address that has two parts of one word each.
 pub fn either(a: Shades, b: Shades) -> Shades {
     let (Some(some), Some(others)) = (&a, &b) else { return a.or(b) };
     let mut all = some.to_vec();
@@ -755,6 +754,7 @@ pub fn either(a: Shades, b: Shades) -> Shades {
     compact(all)
 }
 
+/// `None` if all is plain.
 fn compact(all: Vec<LaneShade>) -> Shades {
     all.iter().flatten().any(|shade| *shade != PLAIN_WORD).then(|| Rc::new(all))
 }
@@ -851,7 +851,7 @@ impl super::Shadow {
         kind: ScalarKind,
         operands: &[Operand],
     ) -> Shade {
-        let every = [mix(operands.iter().flat_map(|operand| operand.0)); 4];
+        let every = [computed(operands.iter().flat_map(|operand| operand.0)); 4];
         match (expression, operands) {
             (Expression::Binary { op, .. }, [a, b]) => binary(*op, kind, *a, *b),
             (Expression::Select { .. }, [_, accept, reject]) if accept == reject => accept.0,

@@ -1,6 +1,7 @@
 //! `GraphProto` and `NodeProto`: operators with their attributes, and the values that connect them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use prost::bytes::Bytes;
@@ -29,6 +30,14 @@ pub struct Graph {
     pub initializers: BTreeMap<String, Constant>,
     /// The number of sparse constants, which are not read.
     pub sparse_initializers: usize,
+}
+
+impl Graph {
+    /// The files that have elements of its constants.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let constants = self.initializers.values().filter_map(Constant::file);
+        constants.chain(self.nodes.iter().flat_map(GraphNode::files)).collect()
+    }
 }
 
 /// The type and shape that a model declares for a value.
@@ -249,6 +258,13 @@ impl GraphNode {
             }
             _ => Ok(None),
         }
+    }
+
+    /// The files that have elements of its constants, and of those of its subgraphs.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let constants = self.attributes.iter().filter_map(|attribute| attribute.t.as_ref());
+        let constants = constants.filter_map(|bytes| self.tensor(bytes).ok()?.file());
+        constants.chain(self.subgraphs.iter().flat_map(|(_, graph)| graph.files())).collect()
     }
 
     fn tensor(&self, bytes: &Bytes) -> Result<Constant> {

@@ -1,6 +1,6 @@
 //! `ModelProto`: a graph, the functions that it may call, and their opsets.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prost::Message;
@@ -39,6 +39,19 @@ pub struct Function {
     pub opset: Option<u32>,
     /// The nodes.
     pub nodes: Vec<GraphNode>,
+}
+
+impl Model {
+    /// The files beside the model that have elements of its constants.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        let functions = self.functions.iter().flat_map(|function| &function.nodes);
+        let mut files = self.graph.files();
+        files.extend(functions.flat_map(GraphNode::files));
+        files.sort_unstable();
+        files.dedup();
+        files
+    }
 }
 
 /// Opens a model. The model is memory-mapped, and so is an external file once one of its tensors is

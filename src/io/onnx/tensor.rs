@@ -110,8 +110,7 @@ impl Constant {
     }
 
     /// The file beside the model that has the elements, if they are not in the model itself.
-    #[must_use]
-    pub fn file(&self) -> Option<PathBuf> {
+    pub(super) fn file(&self) -> Option<PathBuf> {
         let is_location =
             |entry: &&StringStringEntryProto| entry.key.as_deref() == Some("location");
         let entry = self.proto.external_data.iter().find(is_location)?;

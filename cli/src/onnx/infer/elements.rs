@@ -12,13 +12,14 @@ use super::super::values::MAX_ELEMENTS;
 use super::structure::cut;
 use super::{Inference, axis};
 
-/// The integers of a type that an f64 has.
+/// The integers of a type that are certain: no others have the same f64.
 fn integers(t: ElementType) -> RangeInclusive<i128> {
     let bits = 8 * t.size() as u32;
     let is_signed = t.name().starts_with('i');
     let most: i128 = (1 << (bits - u32::from(is_signed))) - 1;
     let least = if is_signed { -most - 1 } else { 0 };
-    least.max(-(1 << 53))..=most.min(1 << 53)
+    let certain = (1 << 53) - 1;
+    least.max(-certain)..=most.min(certain)
 }
 
 impl Inference<'_> {
