@@ -154,7 +154,7 @@ impl Shape {
         let is_value =
             |&at: &usize| at > 0 && words[at - 1].starts_with("--") && words[at - 1] != "--";
         let places = || (0..words.len()).filter(is_own);
-        if let Some(at) = places().find(|at| !is_value(at)).or_else(|| places().last()) {
+        if let Some(at) = places().find(|at| !is_value(at)).or_else(|| places().next_back()) {
             words[at] = join(shape, "x");
         }
         words.join(" ")

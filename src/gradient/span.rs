@@ -69,7 +69,7 @@ mod tests {
 
     /// As in shaders/common/divide.wgsl.
     fn product_remainder(n: u32, factor: u32, ratio: u32, by: u32) -> u32 {
-        let quotient = (u64::from(n) * u64::from(ratio) >> 32) as u32;
+        let quotient = ((u64::from(n) * u64::from(ratio)) >> 32) as u32;
         let rest = n.wrapping_mul(factor).wrapping_sub(quotient.wrapping_mul(by));
         if rest >= by { rest - by } else { rest }
     }
