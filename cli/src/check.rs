@@ -104,7 +104,8 @@ fn read_in(folder: &Path, depth: usize) -> Vec<PathBuf> {
     let files = paths.flat_map(|path| match path.is_dir() {
         true if depth > 0 => read_in(&path, depth - 1),
         true => Vec::new(),
-        false => vec![path],
+        // A pipe cannot be replaced, and has nobody at its other end.
+        false => Some(path).filter(|path| path.is_file()).into_iter().collect(),
     });
     let is_read = |path: &PathBuf| {
         let extension = path.extension().and_then(OsStr::to_str);
@@ -123,12 +124,15 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         arguments.paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ")
     );
     let targets = targets();
-    let mut read: Vec<PathBuf> =
-        folders.iter().flat_map(|folder| read_in(&folder.path, 1)).collect();
-    // Models that cannot be read are errors of their cases.
-    let models = read.iter().filter_map(|path| onnx::read_model(path).ok());
-    read.extend(models.flat_map(|model| model.files()).collect::<Vec<_>>());
-    targets.check(&read, None)?;
+    if arguments.json.as_deref().is_some_and(Path::is_file) {
+        let mut read: Vec<PathBuf> =
+            folders.iter().flat_map(|folder| read_in(&folder.path, 1)).collect();
+        // Models that cannot be read are errors of their cases.
+        let models = read.iter().filter(|path| path.extension() == Some(OsStr::new("onnx")));
+        let models = models.filter_map(|path| onnx::read_model(path).ok());
+        read.extend(models.flat_map(|model| model.files()).collect::<Vec<_>>());
+        targets.check(&read, None)?;
+    }
     let mut stderr = Output::stderr();
     let output = if targets.have_standard() { &mut stderr } else { output };
     let report = Report::create(&arguments.json)?;

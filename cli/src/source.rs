@@ -146,13 +146,12 @@ impl FromStr for Shape {
 }
 
 impl Shape {
-    /// The command line with another shape instead of this one.
-    pub fn replaced(&self, shape: &[usize]) -> String {
+    /// The command line with another shape instead of this one. `valued` are the options that have a value, which
+    /// may have the same text.
+    pub fn replaced(&self, shape: &[usize], valued: &[String]) -> String {
         let mut words: Vec<String> = crate::words().into_iter().collect();
-        // Values of options may have the same text.
         let is_own = |&at: &usize| words[at] == self.text;
-        let is_value =
-            |&at: &usize| at > 0 && words[at - 1].starts_with("--") && words[at - 1] != "--";
+        let is_value = |&at: &usize| at > 0 && valued.contains(&words[at - 1]);
         let places = || (0..words.len()).filter(is_own);
         if let Some(at) = places().find(|at| !is_value(at)).or_else(|| places().next_back()) {
             words[at] = join(shape, "x");

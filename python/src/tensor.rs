@@ -4,7 +4,7 @@ use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMet
 use pyo3::exceptions::{PyBufferError, PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
-use pyo3::types::{PyDict, PyEllipsis, PySlice, PyTuple, PyType};
+use pyo3::types::{IntoPyDict, PyDict, PyEllipsis, PySlice, PyTuple, PyType};
 use wgmax::{DeviceTensor, TensorDesc, View};
 
 use crate::attributes::{each, sizes};
@@ -202,7 +202,9 @@ impl Tensor {
                 if place.transpose()?.is_some_and(|place| place != self.__dlpack_device__()) {
                     return Err(PyBufferError::new_err("the memory is that of the host"));
                 }
-                array.call_method0("copy")?.call_method0("__dlpack__")
+                let stream = option("stream")?.map(|stream| [("stream", stream)].into_py_dict(py));
+                let copy = array.call_method0("copy")?;
+                copy.call_method("__dlpack__", (), stream.transpose()?.as_ref())
             }
         }
     }

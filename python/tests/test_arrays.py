@@ -330,6 +330,8 @@ def test_a_tensor_that_must_not_be_copied(shape):
             wgmax.Tensor(np.ones(3)).__dlpack__(**options)
     with pytest.raises(TypeError):
         wgmax.Tensor(np.ones(3)).__dlpack__(bogus=1)
+    with pytest.raises(Exception, match="stream"):
+        wgmax.Tensor(np.ones(3)).__dlpack__(stream=1)
     for options in [{"copy": True}, {"dl_device": (1, 0)}, {"stream": None, "max_version": None}]:
         assert wgmax.Tensor(np.ones(3)).__dlpack__(**options) is not None
 

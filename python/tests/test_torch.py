@@ -459,10 +459,11 @@ def test_integers_of_numpy():
         assert ours.amax(x, many).item() == 3
     assert ours.max_pool2d(x[None], np.array([1, 2])).tolist() == [[[3, 2]]]
     assert ours.adaptive_max_pool2d(x[None], np.array([1, 2])).tolist() == [[[3, 2]]]
+    assert ours.adaptive_max_pool2d(x[None], (np.int64(1), None)).shape == (1, 1, 4)
     for several in [(0, 1), [1], ()]:
         with pytest.raises(TypeError):
             ours.max(x, several)
-    for wrong in [lambda: ours.amax(x, True), lambda: ours.amax(x, [np.True_]), lambda: ours.max(x, True), lambda: ours.max_pool1d(x, True), lambda: ours.adaptive_max_pool1d(x, True)]:
+    for wrong in [lambda: ours.amax(x, True), lambda: ours.amax(x, [np.True_]), lambda: ours.adaptive_max_pool2d(x[None], (True, 2)), lambda: ours.max(x, True), lambda: ours.max_pool1d(x, True), lambda: ours.adaptive_max_pool1d(x, True)]:
         with pytest.raises(wgmax.ArgumentError, match="integer"):
             wrong()
 

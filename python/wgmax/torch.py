@@ -184,10 +184,12 @@ _position.register_autograd(_scatter, setup_context=_save_position)
 
 def _listed(given: _Ints) -> list[int]:
     """Integers, of Python or of numpy. One alone is a list of one."""
-    try:
-        return [_integer(given)]
-    except TypeError:
-        return [_integer(each) for each in given]  # type: ignore[union-attr]
+    if not isinstance(given, (list, tuple)):
+        try:
+            return [_integer(given)]
+        except TypeError:
+            pass
+    return [_integer(each) for each in given]  # type: ignore[union-attr]
 
 
 def _integer(given: Any) -> int:
@@ -444,10 +446,10 @@ def _adaptive(
     given: Any = output_size
     if output_size is None:
         given = [None] * rank
-    elif not isinstance(output_size, Sequence):
-        given = _listed(output_size)
+    elif not isinstance(output_size, (list, tuple)):
+        given = _listed(output_size)  # type: ignore[arg-type]
         given = given * rank if len(given) == 1 else given
-    sizes = [own if size is None else size for size, own in zip(given, input.shape[-rank:])]
+    sizes = [own if size is None else _integer(size) for size, own in zip(given, input.shape[-rank:])]
     if len(given) != rank:
         raise _wgmax.ArgumentError(f"output_size must have {rank} sizes, but is {output_size}")
     return _pooled(rank, input, sizes, False, return_indices, device)

@@ -41,16 +41,22 @@ export async function readPixels(device, source, into) {
     return tensor;
 }
 
-/** Does some work on a device, whose errors are thrown. */
-async function scoped(gpu, what, work) {
+/** Does some work on a device, whose errors are thrown, and then something with its result. */
+async function scoped(gpu, what, work, then) {
     gpu.pushErrorScope('validation');
     let error;
+    let result;
     try {
-        work();
+        result = work();
     } finally {
         error = await gpu.popErrorScope();
     }
-    if (error) throw new WgmaxError('Gpu', `${what} failed: ${error.message}`);
+    try {
+        if (error) throw new WgmaxError('Gpu', `${what} failed: ${error.message}`);
+        then(result);
+    } finally {
+        result?.close();
+    }
 }
 
 const SHADER = `
@@ -89,17 +95,24 @@ export async function draw(device, tensor, canvas) {
     const kinds = (data ? ['2d', 'bitmaprenderer'] : ['bitmaprenderer', 'webgpu']).filter((kind) => kind !== 'bitmaprenderer' || globalThis.OffscreenCanvas);
     const kind = kinds.find((kind) => canvas.getContext(kind));
     if (!kind) throw new WgmaxError('BadPicture', `the canvas has a context of another kind than ${kinds.join(' and ')}`);
-    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
     const shown = kind === 'bitmaprenderer' ? canvas.getContext(kind) : undefined;
     const target = shown ? new OffscreenCanvas(width, height) : canvas;
+    const fit = () => {
+        if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    };
+    // A new size clears a canvas: one that shows a bitmap keeps its picture until the next one is there.
+    const show = (bitmap) => {
+        fit();
+        shown.transferFromImageBitmap(bitmap);
+    };
+    if (!shown) fit();
     const context = target.getContext(data ? '2d' : 'webgpu');
     if (data) {
         context.putImageData(imageOf(data, [height, width, channels]), 0, 0);
-        shown?.transferFromImageBitmap(target.transferToImageBitmap());
+        if (shown) show(target.transferToImageBitmap());
         return;
     }
     const { gpu } = device;
-    let bitmap;
     await scoped(gpu, 'drawing', () => {
         const format = navigator.gpu.getPreferredCanvasFormat();
         context.configure({ device: gpu, format, alphaMode: 'premultiplied' });
@@ -128,10 +141,11 @@ export async function draw(device, tensor, canvas) {
         pass.end();
         gpu.queue.submit([encoder.finish()]);
         place.destroy();
-        if (shown) bitmap = target.transferToImageBitmap();
+        return shown && target.transferToImageBitmap();
+    }, (bitmap) => {
+        device.refuseLost();
+        if (shown) show(bitmap);
     });
-    device.refuseLost();
-    shown?.transferFromImageBitmap(bitmap);
 }
 
 /** The picture of a tensor's elements. */

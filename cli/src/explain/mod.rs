@@ -4,7 +4,7 @@ mod report;
 
 use std::io::Write;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Command, Subcommand};
 use wgmax::operator::Operator;
 use wgmax::plan::{Limits, Plan};
 use wgmax::{ElementType, Error, Extremum, TensorDesc, Tuning, wgpu};
@@ -121,6 +121,14 @@ struct Wanted {
 /// An operator, and the types and shapes of its inputs.
 type Made = anyhow::Result<(Operator, Vec<TensorDesc>)>;
 
+/// The options of these commands that have a value.
+fn valued() -> Vec<String> {
+    let explain = Choice::augment_subcommands(Command::new("explain"));
+    let arguments = explain.get_subcommands().flat_map(Command::get_arguments);
+    let valued = arguments.filter(|argument| argument.get_action().takes_values());
+    valued.filter_map(|argument| Some(format!("--{}", argument.get_long()?))).collect()
+}
+
 /// The attributes of an operator without tensors.
 trait Attributes: Args {
     /// The operator, and its inputs.
@@ -142,7 +150,7 @@ impl Attributes for reduce_max::Attributes {
 impl Attributes for max_pool::Attributes {
     fn operator(&self, Wanted { extremum, indices, .. }: Wanted, input: &Input) -> Made {
         let (desc, shape) = (input.desc()?, &input.shape);
-        let reshaped = |new: &[usize]| shape.replaced(new);
+        let reshaped = |new: &[usize]| shape.replaced(new, &valued());
         let given = Given { name: &shape.text, is_picture: false, reshaped: &reshaped };
         let (operator, axes) = self.operator(extremum, indices, &desc, &given)?;
         Ok((operator, vec![axes.pooled(&desc)?]))
@@ -152,7 +160,7 @@ impl Attributes for max_pool::Attributes {
 impl Attributes for adaptive_max_pool::Attributes {
     fn operator(&self, Wanted { extremum, indices, .. }: Wanted, input: &Input) -> Made {
         let (desc, shape) = (input.desc()?, &input.shape);
-        let reshaped = |new: &[usize]| shape.replaced(new);
+        let reshaped = |new: &[usize]| shape.replaced(new, &valued());
         let given = Given { name: &shape.text, is_picture: false, reshaped: &reshaped };
         let (operator, axes) = self.operator(extremum, indices, &desc, &given)?;
         Ok((operator, vec![axes.pooled(&desc)?]))

@@ -189,9 +189,11 @@ fn a_shape_is_corrected_and_nothing_else() {
         "explain max-pool 4,4,4 --kernel 4,4,4",
         "explain max-pool --kernel 4,4,4 4,4,4",
         "explain max-pool --kernel 4,4,4 -- 4,4,4",
+        "explain max-pool --kernel 4,4,4 --indices 4,4,4",
+        "explain max-pool --indices 4,4,4 --kernel 4,4,4",
     ] {
         let words: Vec<&str> = line.split(' ').collect();
-        let advice = match line.ends_with(" 4,4,4") && !line.contains("max-pool 4") {
+        let advice = match line.contains("max-pool --kernel") {
             true => format!("wgmax {}{right}\n", line.strip_suffix("4,4,4").unwrap()),
             false => format!("wgmax {}\n", line.replacen("4,4,4", right, 1)),
         };

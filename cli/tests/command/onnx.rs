@@ -419,6 +419,11 @@ fn models_come_from_standard_input_and_constants_from_files() {
     succeeds(&["onnx", &at("n.onnx"), "--device", "cpu"]);
     let arguments = ["onnx", &at("n.onnx"), "--device", "cpu", "--json", &at("axes.bin")];
     refused(&arguments, "it would replace a file that is read");
+    fs::create_dir_all(at("c/case/test_data_set_0")).unwrap();
+    fs::copy(at("n.onnx"), at("c/case/model.onnx")).unwrap();
+    fs::copy(at("axes.bin"), at("c/case/axes.bin")).unwrap();
+    let arguments = ["check", &at("c"), "--json", &at("c/case/axes.bin")];
+    refused(&arguments, "it would replace a file that is read");
     // The shape of a constant is known.
     refused(&["onnx", &at("m.onnx"), "--shape", "a=2"], "the model has a constant i64[1] there");
     fs::write(at("axes.bin"), [0; 15]).unwrap();

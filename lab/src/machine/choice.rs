@@ -13,7 +13,7 @@ use wgmax::wgpu::naga::BinaryOperator;
 
 use super::shade::{
     CHOICE, COMPARED, ELEMENT, KEY, MIXED, Operand, PLAIN, PLAIN_WORD, RANK, RAW, Shade, Ties,
-    as_word, is_zero, mix, of_set, parts, whole, word_of,
+    as_word, computed, is_zero, of_set, parts, whole, word_of,
 };
 
 /// A word by the winner of a set: one for each element, ascending.
@@ -266,12 +266,12 @@ impl Sets {
         let is_clean = shades[first + size..].iter().all(|&byte| byte == PLAIN)
             && words[0].1.checked_shr(8 * (first + size) as u32).unwrap_or(0) == 0;
         if !is_clean {
-            return [mix(shades); 4];
+            return [computed(shades); 4];
         }
         if let Some(set) = self.key_set(bytes) {
             return word_of(RANK, part, set);
         }
-        let Some((set, cases)) = self.cases(words) else { return [mix(shades); 4] };
+        let Some((set, cases)) = self.cases(words) else { return [computed(shades); 4] };
         let ranks = cases.iter().map(|words| (self.rank(words, first, size, part), 0)).collect();
         self.choice(set, ranks)
     }
@@ -296,7 +296,7 @@ impl Sets {
         winner: Option<(u32, u32)>,
     ) -> Operand {
         let all = [a, b].concat();
-        let mixed = ([mix(all.iter().flat_map(|word| word.0)); 4], 0);
+        let mixed = ([computed(all.iter().flat_map(|word| word.0)); 4], 0);
         if mixed.0 == PLAIN_WORD {
             let wide =
                 |words: &[Operand]| words.iter().rev().map(|word| word.1).collect::<Vec<_>>();
@@ -588,7 +588,7 @@ impl Sets {
         let mut words = [PLAIN_WORD; 2];
         words.as_flattened_mut()[..old.len()].copy_from_slice(old);
         let Some((set, cases)) = self.cases(&words.map(|shade| (shade, 0))) else {
-            return vec![mix(old.iter().copied()); old.len()];
+            return vec![computed(old.iter().copied()); old.len()];
         };
         let mut new = [Vec::new(), Vec::new()];
         for case in cases {
@@ -643,7 +643,7 @@ impl Sets {
         if let Some(found) = self.maximum_of_words(a.0, b.0) {
             return found;
         }
-        let mut all = [mix(a.0.into_iter().chain(b.0)); 4];
+        let mut all = [computed(a.0.into_iter().chain(b.0)); 4];
         let mut top = 4;
         let same =
             |i: usize| a.0[i] == PLAIN && b.0[i] == PLAIN && (a.1 ^ b.1) >> (8 * i) & 0xff == 0;
@@ -706,7 +706,7 @@ impl Sets {
             (Some(a), Some(b)) => self.join(a, b),
             (Some(set), _) if zero(b) => set,
             (_, Some(set)) if zero(a) => set,
-            _ => return [[mix(all_a.into_iter().chain(all_b)); 4]; 2],
+            _ => return [[computed(all_a.into_iter().chain(all_b)); 4]; 2],
         };
         [0, 4].map(|first| std::array::from_fn(|i| of_set(KEY, first + i, set)))
     }

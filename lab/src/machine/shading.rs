@@ -360,7 +360,7 @@ impl<W: Watch> Machine<'_, W> {
                 binary(BinaryOperator::InclusiveOr, ScalarKind::Uint, old, value)
             }
             AtomicFunction::Exchange { .. } => value.0,
-            _ => [mix(old.0.into_iter().chain(value.0)); 4],
+            _ => [computed(old.0.into_iter().chain(value.0)); 4],
         };
         let place = self.shade_at(base, at, warp, lane)?;
         *place.context("a word is gone")? = new;
