@@ -115,15 +115,14 @@ fn read_in(folder: &Path, depth: usize) -> Vec<PathBuf> {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome> {
-    let targets = || Targets::default().report("--json ", arguments.json.as_deref());
-    targets().check(&[""; 0], None)?;
+    let targets = Targets::default().report("--json ", arguments.json.as_deref());
+    targets.check(&[""; 0], None)?;
     let folders = case::find(&arguments.paths)?;
     anyhow::ensure!(
         !folders.is_empty(),
         "no golden case was found in {}",
         arguments.paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ")
     );
-    let targets = targets();
     if arguments.json.as_deref().is_some_and(Path::is_file) {
         let mut read: Vec<PathBuf> =
             folders.iter().flat_map(|folder| read_in(&folder.path, 1)).collect();
@@ -131,7 +130,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> anyhow::Result<Outcome
         let models = read.iter().filter(|path| path.extension() == Some(OsStr::new("onnx")));
         let models = models.filter_map(|path| onnx::read_model(path).ok());
         read.extend(models.flat_map(|model| model.files()).collect::<Vec<_>>());
-        targets.check(&read, None)?;
+        targets.keep(&read.iter().map(|path| path.as_os_str()).collect::<Vec<_>>(), None)?;
     }
     let mut stderr = Output::stderr();
     let output = if targets.have_standard() { &mut stderr } else { output };

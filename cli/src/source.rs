@@ -149,7 +149,7 @@ impl Shape {
     /// The command line with another shape instead of this one. `valued` are the options that have a value, which
     /// may have the same text.
     pub fn replaced(&self, shape: &[usize], valued: &[String]) -> String {
-        let mut words: Vec<String> = crate::words().into_iter().collect();
+        let mut words = crate::words();
         let is_own = |&at: &usize| words[at] == self.text;
         let is_value = |&at: &usize| at > 0 && valued.contains(&words[at - 1]);
         let places = || (0..words.len()).filter(is_own);
